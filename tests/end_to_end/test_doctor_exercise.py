@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.agents import CAP, NIC, AgentProcess, Machine
+from tests.support.agents import CAP, FOUND, NIC, AgentProcess, Machine
 from tests.support.patience import eventually
 
 from bayop.cli import main
@@ -20,7 +20,6 @@ from bayop.live.agent.lease import TTL_S
 
 Capture = pytest.CaptureFixture[str]
 CAP_KNOB, NIC_KNOB = "power.cap_w@intel-rapl:0/0", "nic.rx_usecs@eth0"
-FOUND = "120000000"
 
 
 def rx_usecs(machine: Machine) -> int:

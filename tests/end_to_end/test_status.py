@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.agents import CAP, AgentProcess, Machine
+from tests.support.agents import CAP, FOUND, AgentProcess, Machine
 from tests.support.patience import eventually
 
 from bayop.cli import main
@@ -13,7 +13,6 @@ from bayop.live.agent.lease import Lease
 
 Capture = pytest.CaptureFixture[str]
 KNOB = "power.cap_w@intel-rapl:0/0"
-FOUND = "120000000"
 
 
 def status(agent: AgentProcess, capsys: Capture) -> tuple[int, dict[str, object]]:

@@ -11,24 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.agents import CAP, AgentProcess, Machine
+from tests.support.agents import CAP, CLIENTS, FOUND, AgentProcess, Machine
 from tests.support.patience import eventually
 
 from bayop.live.agent.lease import TTL_S
 from bayop.study import open_study
-
-FOUND = "120000000"
-"""The cap before BayOp, in uW."""
-
-# Latency grows as the cap falls: 200 us at 85 W.
-CLIENTS = """
-import json, os, time
-setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
-time.sleep(window_s)
-cap_w = setting.get("power.cap_w", "auto")
-cap_w = 120 if cap_w == "auto" else cap_w
-print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps": 5000}))
-"""
 
 
 def command(agent: AgentProcess, out: Path) -> list[str]:

@@ -25,6 +25,19 @@ from bayop.live.agent.transport import UnreachableError
 CAP: Final = "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
 """The file of `power.cap_w`."""
 
+FOUND: Final = "120000000"
+"""What is in it before BayOp, in uW."""
+
+CLIENTS: Final = """
+import json, os, time
+setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
+time.sleep(window_s)
+cap_w = setting.get("power.cap_w", "auto")
+cap_w = 120 if cap_w == "auto" else cap_w
+print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps": 5000}))
+"""
+"""A program: clients whose latency is 100 us under the cap of 120 W, and grows as that falls, to 200 us at 85 W."""
+
 NIC: Final = "ethtool/eth0.toml"
 """The file of `nic.rx_usecs`, in place of netlink."""
 
@@ -39,7 +52,7 @@ _FILES: Final = {
     "sys/class/powercap/intel-rapl:0/max_energy_range_uj": "262143328850",
     "sys/class/powercap/intel-rapl:0/constraint_0_name": "long_term",
     "sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw": "120000000",
-    CAP: "120000000",
+    CAP: FOUND,
     NIC: "per_queue = false\n[[queue]]\nrx_usecs = 30\nadaptive_rx = 0",
     "sys/class/net/eth0/type": "1",
     "sys/class/net/eth0/ifindex": "2",
