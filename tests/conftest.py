@@ -47,6 +47,7 @@ pytest.register_assert_rewrite("bayop.testing.latencies", "bayop.testing.optimiz
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"
+_RELEASE = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target")) / "release"
 
 
 @pytest.fixture(scope="session")
@@ -65,12 +66,10 @@ def data(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The real `bayop-agent` with its fault points; BAYOPTEST_AGENT_PROGRAM names one that was built before."""
-    root = Path(__file__).resolve().parent.parent
-    release = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
-    built = Path(os.environ.get("BAYOPTEST_AGENT_PROGRAM", release / "bayop-agent"))
+    built = Path(os.environ.get("BAYOPTEST_AGENT_PROGRAM", _RELEASE / "bayop-agent"))
     if "BAYOPTEST_AGENT_PROGRAM" not in os.environ:
         build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
-        subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
+        subprocess.run([*build, "--features", "fault-points"], cwd=_ROOT, check=True)
     # A copy: the test of the package builds another one in its place.
     return Path(shutil.copy2(built, tmp_path_factory.mktemp("agent")))
 
@@ -104,9 +103,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 @pytest.fixture(scope="session")
 def probe_binary() -> Path:
     """The real eBPF probe; BAYOPTEST_PROBE names one that stands elsewhere. `make probe` builds it, not tests."""
-    root = Path(__file__).resolve().parent.parent
-    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
-    binary = Path(os.environ.get("BAYOPTEST_PROBE", target / "release" / "bayop-probe"))
+    binary = Path(os.environ.get("BAYOPTEST_PROBE", _RELEASE / "bayop-probe"))
     require(binary.exists(), "the eBPF probe is not built", "make probe")
     return binary
 
