@@ -45,6 +45,19 @@ def flags_of(module: str, says: str | None, *, examples: str | None = None) -> a
     return flags
 
 
+def count(text: str) -> int:
+    """The value of a flag that says how many.
+
+    Raises:
+        argparse.ArgumentTypeError: it is less than one.
+        ValueError: it is no whole number.
+    """
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
+    return number
+
+
 def run_benchmark(
     module: str,
     flags: argparse.ArgumentParser,

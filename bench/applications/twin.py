@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 from bench import environment
+from bench.command import count
 from bench.results import write_results
 from bench.rows import read_rows, write_rows
 from rich.console import Console
@@ -129,8 +130,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = flags.parse_args(arguments)
     if unknown := sorted(set(args.apps.split(",")) - set(APPS)):
         flags.error(f"--apps must be of {', '.join(APPS)}, not {unknown[0]!r}")
-    if args.rounds < 1:
-        flags.error(f"--rounds must be at least 1, not {args.rounds}")
     console = Console(stderr=True, highlight=False)
     out = args.out or environment.results_folder(Path(__file__).with_name("results") / "twin")
     try:
@@ -163,7 +162,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--apps", default=",".join(APPS), metavar="NAME,...", help="default: all")
-    result.add_argument("--rounds", type=int, default=3, metavar="N", help="windows of each load (default: 3)")
+    result.add_argument("--rounds", type=count, default=3, metavar="N", help="windows of each load (default: 3)")
     result.add_argument("--windows", type=Path, metavar="FILE", help="fit these, and measure nothing")
     result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/twin/<date>-<kind of machine>")
     return result

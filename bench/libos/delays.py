@@ -20,7 +20,7 @@ from itertools import product
 from statistics import median
 from typing import Final
 
-from bench.command import collect, flags_of
+from bench.command import collect, count, flags_of
 from bench.libos.apps import MEMCACHED
 from bench.libos.count import LIBRARY_OS, SETTLE_S, Counter, counting
 from bench.libos.linux import Linux
@@ -75,12 +75,10 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
     flags = flags_of(_MODULE, __doc__)
-    flags.add_argument("--repeats", type=int, default=3, metavar="N", help="machines for each row (default: 3)")
+    flags.add_argument("--repeats", type=count, default=3, metavar="N", help="machines for each row (default: 3)")
     flags.add_argument("--few", action="store_true", help="two delays and two loads only")
 
     def measured(args: argparse.Namespace) -> Iterator[Row]:
-        if args.repeats < 1:
-            flags.error("--repeats must be at least 1")
         return measure(repeats=args.repeats, few=args.few)
 
     return collect(_MODULE, flags, argv, measured, say=said, table=table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from bench.command import count, flags_of
 from bench.load.processes import first_on
 
 from bayop.experiments.rig.veth import process_cpu_s
@@ -40,6 +42,22 @@ class Row:
     cpu_us: float
 
 
+def flags_of_rounds(module: str, says: str | None, *, duration_s: float) -> argparse.ArgumentParser:
+    """The flags of a benchmark of these, whose runs take so long unless `--duration` says another time."""
+    flags = flags_of(module, says)
+    flags.add_argument("--rounds", type=count, default=5, metavar="N", help="runs of each (default: 5)")
+    said = f"of a run (default: {duration_s:g})"
+    flags.add_argument("--duration", type=_duration, default=duration_s, metavar="SECONDS", help=said)
+    return flags
+
+
+def _duration(text: str) -> float:
+    duration_s = float(text)
+    if not duration_s >= LEAST_S:
+        raise argparse.ArgumentTypeError(f"must be at least {LEAST_S:g}, not {text}")
+    return duration_s
+
+
 def measure(words: Sequence[str], requests: Callable[[], int], duration_s: float) -> tuple[float, float]:
     """Runs a generator: requests/s, and its processor time for each in us, from a third to two thirds of the time."""
     quiet = subprocess.DEVNULL
@@ -56,8 +74,8 @@ def measure(words: Sequence[str], requests: Callable[[], int], duration_s: float
             seen.append((time.monotonic(), requests(), process_cpu_s(process.pid, name=words[0])))
         process.wait(duration_s + 30.0)
     (then_s, before, cpu_before_s), (now_s, after, cpu_after_s) = seen
-    count = after - before
-    return count / (now_s - then_s), 1e6 * (cpu_after_s - cpu_before_s) / count
+    served = after - before
+    return served / (now_s - then_s), 1e6 * (cpu_after_s - cpu_before_s) / served
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -22,11 +22,13 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from bench.command import Results, flags_of, run_benchmark
-from bench.load.beside import CONNECTIONS, LEAST_S, SERVER_CPU, Row, measure, table
+from bench.command import Results, run_benchmark
+from bench.load.beside import CONNECTIONS, SERVER_CPU, Row, flags_of_rounds, measure, table
 from bench.load.processes import first_on
 from rich.console import Console
 from tests.support.servers import free_port, serving
+
+from bayop.errors import UnsupportedError
 
 _MODULE: Final = "bench.load.postgresql"
 
@@ -39,23 +41,13 @@ _COUNT: Final = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'bayop
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs every round and writes the results."""
-    return run_benchmark(_MODULE, parser(), argv, _measured)
-
-
-def parser() -> argparse.ArgumentParser:
-    """The flags."""
-    flags = flags_of(_MODULE, __doc__)
-    flags.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (default: 5)")
-    flags.add_argument("--duration", type=float, default=9.0, metavar="SECONDS", help="of a run (default: 9)")
-    return flags
+    return run_benchmark(_MODULE, flags_of_rounds(_MODULE, __doc__, duration_s=9.0), argv, _measured)
 
 
 def _measured(args: argparse.Namespace, console: Console) -> Results:
-    if args.rounds < 1 or args.duration < LEAST_S:
-        parser().error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
-        parser().error("PostgreSQL is not installed: bayop app install postgresql")
+        raise UnsupportedError(wrong="PostgreSQL is not installed", hint="bayop app install postgresql")
     rows: list[Row] = []
     port = free_port()
     server = [sys.executable, "-m", "bayop", "app", "start", "postgresql", "--port", str(port)]

@@ -28,14 +28,15 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from bench.command import Results, flags_of, run_benchmark
-from bench.load.beside import CONNECTIONS, LEAST_S, SERVER_CPU, Row, measure, table
+from bench.command import Results, run_benchmark
+from bench.load.beside import CONNECTIONS, SERVER_CPU, Row, flags_of_rounds, measure, table
 from bench.load.processes import first_on
 from bench.load.quick import answered
 from rich.console import Console
 from tests.support.needs import program
 from tests.support.servers import free_port, serving
 
+from bayop.errors import UnsupportedError
 from lab.certificates import Authority, Identity
 
 _MODULE: Final = "bench.load.web"
@@ -137,14 +138,13 @@ CONTESTS: Final[Sequence[Contest]] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs every round and writes the results."""
-    return run_benchmark(_MODULE, parser(), argv, _measured)
+    return run_benchmark(_MODULE, flags_of_rounds(_MODULE, __doc__, duration_s=4.0), argv, _measured)
 
 
 def _measured(args: argparse.Namespace, console: Console) -> Results:
-    if args.rounds < 1 or args.duration < LEAST_S:
-        parser().error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
     if missing := [name for name in ("nginx", "wrk", "h2load") if program(name) is None]:
-        parser().error(f"{missing[0]} is not installed: apt-get install nginx-light wrk nghttp2-client")
+        hint = "apt-get install nginx-light wrk nghttp2-client"
+        raise UnsupportedError(wrong=f"{missing[0]} is not installed", hint=hint)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -161,14 +161,6 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
                         words = command(ports, depth, args.duration, folder)
                         rows.append(Row(contest.protocol, depth, round_, name, *measure(words, count, args.duration)))
     return Results({"web": rows}, table(rows))
-
-
-def parser() -> argparse.ArgumentParser:
-    """The flags."""
-    result = flags_of(_MODULE, __doc__)
-    result.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (default: 5)")
-    result.add_argument("--duration", type=float, default=4.0, metavar="SECONDS", help="of a run (default: 4)")
-    return result
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from itertools import product
 from statistics import median
 from typing import Final
 
-from bench.command import collect, flags_of
+from bench.command import collect, count, flags_of
 from bench.libos.apps import ECHO
 from bench.libos.count import LIBRARY_OS, Counter, counting
 from bench.libos.linux import LINUX, Linux
@@ -63,12 +63,10 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
     flags = flags_of(_MODULE, __doc__)
-    flags.add_argument("--repeats", type=int, default=5, metavar="N", help="machines for each row (default: 5)")
+    flags.add_argument("--repeats", type=count, default=5, metavar="N", help="machines for each row (default: 5)")
     flags.add_argument("--few", action="store_true", help="two sizes only")
 
     def measured(args: argparse.Namespace) -> Iterator[Row]:
-        if args.repeats < 1:
-            flags.error("--repeats must be at least 1")
         return measure(FEW_SIZES if args.few else SIZES, args.repeats)
 
     return collect(_MODULE, flags, argv, measured, say=said, table=table)

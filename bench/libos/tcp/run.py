@@ -21,7 +21,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.command import collect, flags_of
+from bench.command import collect, count, flags_of
 from bench.libos.apps import MEMCACHED
 from bench.libos.tcp.link import Trouble
 
@@ -60,8 +60,8 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs all of it and writes the results."""
     flags = flags_of(_MODULE, __doc__)
-    flags.add_argument("--megabytes", type=_count, default=1000, metavar="N", help="each way (default: 1000)")
-    flags.add_argument("--connections", type=_count, default=100_000, metavar="N", help="one by one (default: 100000)")
+    flags.add_argument("--megabytes", type=count, default=1000, metavar="N", help="each way (default: 1000)")
+    flags.add_argument("--connections", type=count, default=100_000, metavar="N", help="one by one (default: 100000)")
     flags.add_argument("--seed", type=int, default=0, metavar="N", help="of the network's chance (default: 0)")
 
     def measured(args: argparse.Namespace) -> Iterator[Row]:
@@ -146,13 +146,6 @@ def _run(namespace: Namespace, machine: LibraryOs, *words: str) -> float:
 def _say(trouble: Trouble) -> str:
     shares = ((trouble.lost, "lost"), (trouble.repeated, "repeated"), (trouble.late, "late"))
     return ", ".join(f"{100 * share:g} % {what}" for share, what in shares if share > 0.0) or "good"
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
-    return number
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench.command import collect, flags_of
+from bench.command import collect, count, flags_of
 from bench.results import tell_summary
 
 from bayop.errors import UnsupportedError
@@ -51,3 +51,14 @@ def test_a_summary_is_printed_and_written_where_it_is_told(tmp_path: Path, capsy
     assert folder is not None
     assert {file.name for file in folder.iterdir()} == {"env.json", "summary.json"}
     assert capsys.readouterr().out == 2 * (folder / "summary.json").read_text(encoding="utf-8")
+
+
+def test_a_count_is_at_least_one(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = flags_of("bench.some.run", "Counts.")
+    flags.add_argument("--rounds", type=count)
+    assert flags.parse_args(["--rounds", "1"]).rounds == 1
+    for wrong, message in (("0", "must be at least 1, not 0"), ("few", "invalid count value: 'few'")):
+        with pytest.raises(SystemExit) as ended:
+            flags.parse_args(["--rounds", wrong])
+        assert ended.value.code == 2
+        assert f"argument --rounds: {message}" in capsys.readouterr().err

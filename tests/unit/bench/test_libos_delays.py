@@ -29,4 +29,4 @@ def test_there_is_at_least_one_machine_for_a_row(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as ended:
         main(["--repeats", "0"])
     assert ended.value.code == 2
-    assert "--repeats must be at least 1" in capsys.readouterr().err
+    assert "argument --repeats: must be at least 1, not 0" in capsys.readouterr().err

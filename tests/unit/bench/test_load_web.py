@@ -21,4 +21,4 @@ def test_all_are_told_the_same_work(tmp_path: Path) -> None:
 def test_too_short_a_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--duration", "1"])
-    assert "--rounds must be at least 1, and --duration 3" in capsys.readouterr().err
+    assert "argument --duration: must be at least 3, not 1" in capsys.readouterr().err
