@@ -23,12 +23,13 @@ def machine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def install(machine: Path, *words: str, uid: int) -> subprocess.CompletedProcess[str]:
+def install(
+    machine: Path, *words: str, uid: int, script: str = "requirements/install-packages"
+) -> subprocess.CompletedProcess[str]:
     (machine / "id").write_text(f"#!/bin/sh\necho {uid}\n", encoding="utf-8")
     (machine / "id").chmod(0o755)
     environment = {"PATH": f"{machine}:/usr/bin:/bin"}
-    script = [str(ROOT / "requirements" / "install-packages"), *words]
-    return subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([ROOT / script, *words], env=environment, capture_output=True, text=True, check=False)
 
 
 def test_root_gets_what_is_missing_and_is_told(machine: Path) -> None:
@@ -55,3 +56,10 @@ def test_what_can_do_without_goes_on(machine: Path) -> None:
 def test_nothing_is_asked_for_when_all_is_there(machine: Path) -> None:
     (machine / "dpkg-query").write_text("#!/bin/sh\nprintf installed\n", encoding="utf-8")
     assert (install(machine, "live", "test", uid=0).stderr, (machine / "asked").exists()) == ("", False)
+
+
+def test_the_lab_gets_its_hosts_packages_likewise(machine: Path) -> None:
+    run = install(machine, uid=1000, script="lab/install-packages")
+    assert run.returncode == 4
+    assert "hint: sudo apt-get install --no-install-recommends acpica-tools " in run.stderr
+    assert " qemu-system-x86 zstd\n" in run.stderr
