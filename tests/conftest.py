@@ -103,41 +103,36 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 @pytest.fixture(scope="session")
 def probe_binary() -> Path:
     """The real eBPF probe; BAYOPTEST_PROBE names one that stands elsewhere. `make probe` builds it, not tests."""
-    binary = Path(os.environ.get("BAYOPTEST_PROBE", _RELEASE / "bayop-probe"))
-    require(binary.exists(), "the eBPF probe is not built", "make probe")
+    return _built(Path(os.environ.get("BAYOPTEST_PROBE", _RELEASE / "bayop-probe")), "probe")
+
+
+def _built(binary: Path, what: str) -> Path:
+    require(binary.exists(), f"the eBPF {what} is not built", "make probe")
     return binary
 
 
 @pytest.fixture(scope="session")
 def idle_recorder(probe_binary: Path) -> Path:
     """The real eBPF recorder of idle periods, which is built with the probe."""
-    binary = probe_binary.with_name("bayop-idle-record")
-    require(binary.exists(), "the eBPF recorder of idle periods is not built", "make probe")
-    return binary
+    return _built(probe_binary.with_name("bayop-idle-record"), "recorder of idle periods")
 
 
 @pytest.fixture(scope="session")
 def idle_counter(probe_binary: Path) -> Path:
     """The real eBPF counter of stays in idle states, which is built with the probe."""
-    binary = probe_binary.with_name("bayop-idle-count")
-    require(binary.exists(), "the eBPF counter of stays in idle states is not built", "make probe")
-    return binary
+    return _built(probe_binary.with_name("bayop-idle-count"), "counter of stays in idle states")
 
 
 @pytest.fixture(scope="session")
 def idle_balancer(probe_binary: Path) -> Path:
     """The real eBPF balancer of awakened work, which is built with the probe."""
-    binary = probe_binary.with_name("bayop-idle-balance")
-    require(binary.exists(), "the eBPF balancer of awakened work is not built", "make probe")
-    return binary
+    return _built(probe_binary.with_name("bayop-idle-balance"), "balancer of awakened work")
 
 
 @pytest.fixture(scope="session")
 def interrupts_recorder(probe_binary: Path) -> Path:
     """The real eBPF recorder of interrupts, which is built with the probe."""
-    binary = probe_binary.with_name("bayop-interrupts-record")
-    require(binary.exists(), "the eBPF recorder of interrupts is not built", "make probe")
-    return binary
+    return _built(probe_binary.with_name("bayop-interrupts-record"), "recorder of interrupts")
 
 
 @pytest.fixture(scope="session")
