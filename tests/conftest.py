@@ -77,7 +77,6 @@ def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
     """A recorded machine whose power meter runs."""
-    (tmp_path / "root").mkdir()
     with Machine(tmp_path / "root") as machine:
         yield machine
 

@@ -176,7 +176,6 @@ def until_held(folder: Path, count: int, brain: subprocess.Popen[bytes]) -> floa
 
 def record(agent: Path, folder: Path) -> None:
     """What a real agent says of a recorded machine."""
-    (folder / "root").mkdir()
     with Machine(folder / "root") as machine, AgentProcess(agent, folder, machine.root):
         for name in ("knobs", "sensors"):
             connection = http.client.HTTPConnection("localhost")

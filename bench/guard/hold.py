@@ -130,10 +130,9 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "root").mkdir()
         with (
             Machine(folder / "root", packets_per_s=PACKETS_PER_S) as machine,
-            AgentProcess(args.agent.resolve(), folder, folder / "root") as agent,
+            AgentProcess(args.agent.resolve(), folder, machine.root) as agent,
         ):
             server = Server(machine, agent, folder)
             kinds = (server.datagram, server.request, server.silence, server.load)

@@ -101,8 +101,7 @@ def measure(agent: Path, script: str, breaches: int) -> list[float]:
     """How long each breach lasted, in s."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "root").mkdir()
-        with Machine(folder / "root") as machine, AgentProcess(agent, folder, folder / "root") as running:
+        with Machine(folder / "root") as machine, AgentProcess(agent, folder, machine.root) as running:
             (folder / "p99").write_text(script)
             space = agent_space(running.client.knobs(), only=[CAP_W], ranges={CAP_W: Range(60, 120, 5)})
             target = AgentTarget(

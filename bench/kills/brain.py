@@ -191,11 +191,7 @@ def lane(number: int, agent: Path, count: int, seed: int, ends: float) -> list[K
     """The kills of one lane."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "root").mkdir()
-        with (
-            Machine(folder / "root") as machine,
-            AgentProcess(agent, folder, folder / "root") as process,
-        ):
+        with Machine(folder / "root") as machine, AgentProcess(agent, folder, machine.root) as process:
             kills = []
             for kill in Lane(number, folder, machine, process, seed).kills(count):
                 kills.append(kill)

@@ -147,8 +147,7 @@ class TestAgent(TargetContract):
 
     @pytest.fixture(autouse=True)
     def _serve(self, agent_binary: Path, tmp_path: Path) -> Iterator[None]:
-        (tmp_path / "root").mkdir()
-        with Machine(tmp_path / "root"), AgentProcess(agent_binary, tmp_path, tmp_path / "root") as agent:
+        with Machine(tmp_path / "root") as machine, AgentProcess(agent_binary, tmp_path, machine.root) as agent:
             self.agent = agent
             yield
 

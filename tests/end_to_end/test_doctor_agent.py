@@ -23,11 +23,9 @@ Capture: TypeAlias = pytest.CaptureFixture[str]
 def serving(
     binary: Path, folder: Path, *, packets_per_s: float = 1000.0, mode: str = "apply", allow: Allow = None
 ) -> Iterator[tuple[AgentProcess, Machine]]:
-    root = folder / "root"
-    root.mkdir()
     with (
-        Machine(root, packets_per_s=packets_per_s) as machine,
-        AgentProcess(binary, folder, root, mode=mode, allow=allow) as agent,
+        Machine(folder / "root", packets_per_s=packets_per_s) as machine,
+        AgentProcess(binary, folder, machine.root, mode=mode, allow=allow) as agent,
     ):
         yield agent, machine
 

@@ -159,7 +159,6 @@ def agent_program(agent_binary: Path, clone: Path) -> None:
 @pytest.fixture(scope="session")
 def agent(network: None, agent_binary: Path, server: Path) -> Iterator[None]:  # noqa: ARG001 -- a fixture needs another
     """The real agent on a recorded machine, which has the NIC and the P-states of the papers' server."""
-    (server / "root").mkdir()
     with Machine(server / "root") as machine:
         tree = (ROOT / "tests" / "machines" / "intel-acpi-cpufreq.tree").read_text(encoding="utf-8")
         for path, text in re.findall(r"^=== (\S+/policy0/\S+).*\n((?:(?!===).*\n)*)", tree, re.MULTILINE):

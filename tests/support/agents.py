@@ -89,7 +89,7 @@ class Machine:
     As much is drawn as the cap allows, half of the time is busy, and packets arrive at an even pace.
 
     Args:
-        root: Its folder.
+        root: Its folder, which need not be there.
         packets_per_s: How many packets arrive; may be changed while it runs.
 
     Attributes:
