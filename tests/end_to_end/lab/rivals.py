@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
+from tests.support.needs import require
+
 from lab import Files, Machine
 from lab.files import LIBRARY_FOLDER, libraries
 from lab.packages import TREE, program
@@ -17,13 +21,11 @@ _TREES = (
 _TUNED_LOG = "/run/tuned.log"
 
 
-def has_rivals() -> bool:
-    """Whether the guest's packages have both; those of an older list have not."""
-    return (TREE / "usr/sbin/tuned").is_file() and (TREE / "usr/sbin/irqbalance").is_file()
-
-
-def add_rivals(files: Files) -> None:
-    """Adds both programs; the machine starts neither."""
+def with_rivals(files: Files) -> Files:
+    """The same and both programs, of which the machine starts neither. Without their packages the test is skipped."""
+    has_both = (TREE / "usr/sbin/tuned").is_file() and (TREE / "usr/sbin/irqbalance").is_file()
+    require(has_both, "the lab's packages, of an older list, lack TuneD or irqbalance", "lab/install-packages")
+    files = deepcopy(files)
     for tree in _TREES:
         for path in sorted(path for path in (TREE / tree).rglob("*") if path.is_file() and not path.is_symlink()):
             files.add(f"/{path.relative_to(TREE)}", path)
@@ -32,7 +34,7 @@ def add_rivals(files: Files) -> None:
                     files.add(f"{LIBRARY_FOLDER}/{name}", library, mode=0o755)
     files.add_program("/usr/bin/python3", program("python3.11"))
     files.add("/usr/sbin/tuned", program("tuned"), mode=0o755)
-    files.add_program("/usr/sbin/irqbalance", program("irqbalance"))
+    return files.add_program("/usr/sbin/irqbalance", program("irqbalance"))
 
 
 def start_tuned(machine: Machine, profile: str) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.end_to_end.lab.conftest import new_machine
 from tests.end_to_end.lab.lab_agent import LabAgent, snapshot, until_link
-from tests.end_to_end.lab.rivals import add_rivals, end, has_rivals, start_tuned
-from tests.support.needs import require
+from tests.end_to_end.lab.rivals import end, start_tuned, with_rivals
 from tests.support.patience import eventually
 
 from lab import Files, Machine
@@ -29,10 +28,7 @@ NIC_IRQS = "$(sed -n 's/^ *\\([0-9]*\\):.* eth0-.*/\\1/p' /proc/interrupts)"
 
 @pytest.fixture(scope="module")
 def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
-    require(has_rivals(), "the lab's packages lack TuneD and irqbalance", "lab/install-packages")
-    files = Files(dict(contents[0].contents), dict(contents[0].links), list(contents[0].folders))
-    add_rivals(files)
-    with new_machine(files) as machine:
+    with new_machine(with_rivals(contents[0])) as machine:
         yield machine
 
 

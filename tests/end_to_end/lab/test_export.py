@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.end_to_end.lab.conftest import new_machine
 from tests.end_to_end.lab.lab_agent import snapshot, until_link
-from tests.end_to_end.lab.rivals import add_rivals, end, has_rivals, start_tuned
-from tests.support.needs import require
+from tests.end_to_end.lab.rivals import end, start_tuned, with_rivals
 
 from bayop import _core
 from bayop.export import script, spell, tuned
@@ -35,9 +34,7 @@ SCRIPT = "/root/setting.sh"
 
 @pytest.fixture(scope="module")
 def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
-    require(has_rivals(), "the lab's packages lack TuneD", "lab/install-packages")
-    files = Files(dict(contents[0].contents), dict(contents[0].links), list(contents[0].folders))
-    add_rivals(files)
+    files = with_rivals(contents[0])
     spelled = spell(SETTING, _core.knob_spellings())
     for name, text in tuned(spelled).items():
         files.add(f"/etc/tuned/bayop/{name}", text, mode=0o755 if name.endswith(".sh") else 0o644)
