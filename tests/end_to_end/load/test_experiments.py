@@ -91,28 +91,31 @@ def test_several_machines_share_the_load_and_one_measures(memcached: str) -> Non
     assert result["offered_qps"] == together["offered_qps"] == 2000
 
 
-def test_a_peer_that_dies_ends_the_run_with_a_message(memcached: str) -> None:
+@contextmanager
+def coordinated(memcached: str, duration: str) -> Iterator[tuple[subprocess.Popen[str], str, subprocess.Popen[str]]]:
+    """A run for so long whose load a peer shares, from when that begins; and the peer's address and process."""
     with peer() as (address, process):
-        arguments = [*LOAD, "-s", memcached, "-q", "1kqps", "-t", "3s", "-a", address, *BRIEF]
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        words = [*LOAD, "-s", memcached, "-q", "1kqps", "-t", duration, "-a", address, *BRIEF]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
             assert process.stderr is not None
             assert "running a plan" in process.stderr.readline()
-            process.kill()
-            _, errors = run.communicate(timeout=30)
+            yield run, address, process
+
+
+def test_a_peer_that_dies_ends_the_run_with_a_message(memcached: str) -> None:
+    with coordinated(memcached, "3s") as (run, address, process):
+        process.kill()
+        _, errors = run.communicate(timeout=30)
     assert run.returncode == 1
     assert address in errors
     assert "Traceback" not in errors
 
 
 def test_ctrl_c_of_the_coordinator_ends_the_peers_load(memcached: str) -> None:
-    with peer() as (address, process):
-        arguments = [*LOAD, "-s", memcached, "-q", "1kqps", "-t", "100s", "-a", address, *BRIEF]
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            assert process.stderr is not None
-            assert "running a plan" in process.stderr.readline()
-            time.sleep(1)
-            run.send_signal(signal.SIGINT)
-            output, errors = run.communicate(timeout=20)
+    with coordinated(memcached, "100s") as (run, _, process):
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=20)
         assert run.returncode == 130, errors
         assert json.loads(output.splitlines()[-1])["event"] == "result"
         process.send_signal(signal.SIGINT)
