@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,11 +21,22 @@ def replace_table(page: str, name: str, table: str) -> str:
     return text
 
 
-def rewrite_tables(page: Path, tables: Mapping[str, str], *, check: bool) -> bool:
-    """Replaces the tables of a page, by their names; with `check` nothing is written. Returns whether one differs."""
+def page_flags(says: str | None) -> argparse.ArgumentParser:
+    """The flags of what rewrites the tables of a page, `--check` so far; `says` is its docstring."""
+    flags = argparse.ArgumentParser(description=says, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table differs")
+    return flags
+
+
+def rewrite_tables(page: Path, tables: Mapping[str, str], *, check: bool) -> int:
+    """Replaces the tables of a page, by their names; with `check` nothing is written.
+
+    Returns:
+        The exit code: 1 where one was to be checked and differs.
+    """
     before = after = page.read_text(encoding="utf-8")
     for name, table in tables.items():
         after = replace_table(after, name, table)
     if not check:
         page.write_text(after, encoding="utf-8")
-    return after != before
+    return int(check and after != before)

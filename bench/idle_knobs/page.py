@@ -6,14 +6,13 @@ python -m bench.idle_knobs.page bench/idle_knobs/results/2026-11-25-2cpu-x86_64/
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from bench.idle_knobs.run import KNOBS, Row
-from bench.markdown import rewrite_tables
+from bench.markdown import page_flags, rewrite_tables
 from bench.rows import read_rows
 
 PAGE: Final = Path("docs/idle.md")
@@ -45,15 +44,13 @@ def _change(power_w: float | None, alone_w: float | None) -> str:
     return f"{power_w - alone_w:+.1f} W" if abs(power_w - alone_w) >= 0.05 else "0"
 
 
-def main() -> None:
+def main() -> int:
     """Writes or checks the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_flags(__doc__)
     parser.add_argument("rows", type=Path, help="the rows.csv of a run")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the table differs")
     args = parser.parse_args()
-    differs = rewrite_tables(PAGE, {"idle knobs": table(read_rows(args.rows, Row))}, check=args.check)
-    sys.exit(int(args.check and differs))
+    return rewrite_tables(PAGE, {"idle knobs": table(read_rows(args.rows, Row))}, check=args.check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,7 +9,6 @@ The table stands between `<!-- libos and linux -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Final
 import msgspec
 from bench.figures.run import write_themes
 from bench.libos.count import Cost, Window, costs, table
-from bench.markdown import rewrite_tables
+from bench.markdown import page_flags, rewrite_tables
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
@@ -80,16 +79,14 @@ def _draw(rows: Sequence[Cost]) -> Figure:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Writes or checks."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_flags(__doc__)
     parser.add_argument("windows", type=Path)
-    parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args(argv)
     windows = read_windows(args.windows)
-    differs = rewrite_tables(PAGE, {TABLE: table(windows)}, check=args.check)
-    if args.check:
-        return int(differs)
-    write_themes(drawing(windows), FIGURES)
-    return 0
+    code = rewrite_tables(PAGE, {TABLE: table(windows)}, check=args.check)
+    if not args.check:
+        write_themes(drawing(windows), FIGURES)
+    return code
 
 
 if __name__ == "__main__":

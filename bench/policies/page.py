@@ -9,7 +9,6 @@ A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures.run import write_themes
-from bench.markdown import rewrite_tables
+from bench.markdown import page_flags, rewrite_tables
 from bench.policies.run import Row
 from matplotlib.figure import Figure
 
@@ -142,16 +141,14 @@ def tables(cases: Sequence[Case]) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Writes or checks."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_flags(__doc__)
     parser.add_argument("rows", type=Path)
-    parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args()
     cases = read_cases(args.rows)
-    differs = rewrite_tables(PAGE, {f"table: {name}": text for name, text in tables(cases)}, check=args.check)
-    if args.check:
-        return int(differs)
-    write_themes(drawing(cases), FIGURES)
-    return 0
+    code = rewrite_tables(PAGE, {f"table: {name}": text for name, text in tables(cases)}, check=args.check)
+    if not args.check:
+        write_themes(drawing(cases), FIGURES)
+    return code
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ own on that page.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from bench.markdown import rewrite_tables
+from bench.markdown import page_flags, rewrite_tables
 from bench.twin import machines
 
 from bayop.twin.profile_library import load_profile
@@ -88,14 +87,12 @@ def _static(row: Errors, name: str) -> str:
 
 def main() -> int:
     """Writes or checks the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_flags(__doc__)
     parser.add_argument("data", type=Path, help="the folder of study_memcached.csv and its siblings")
-    parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args()
     tables = {app: table(app, errors_of(args.data, app)) for app in REQUESTS}
     tables["machines"] = machines.table(list(machines.series_of(args.data, threads=os.cpu_count() or 1)))
-    differs = rewrite_tables(PAGE, {f"errors: {app}": rows for app, rows in tables.items()}, check=args.check)
-    return int(args.check and differs)
+    return rewrite_tables(PAGE, {f"errors: {app}": rows for app, rows in tables.items()}, check=args.check)
 
 
 if __name__ == "__main__":

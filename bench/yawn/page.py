@@ -6,14 +6,13 @@ python -m bench.yawn.page --check    exit code 1 if a table differs
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from bench.figures.run import write_themes
-from bench.markdown import rewrite_tables
+from bench.markdown import page_flags, rewrite_tables
 from bench.rows import read_rows
 from bench.yawn.played import read_cores, read_day
 from bench.yawn.run import CLOCKS, ELSEWHERE, Row
@@ -72,19 +71,17 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([header, "|---|" + "---:|" * (len(rows[0]) - 1), *others])
 
 
-def main() -> None:
+def main() -> int:
     """Writes or checks."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table differs")
-    args = parser.parse_args()
+    args = page_flags(__doc__).parse_args()
     played = newest("cores.jsonl")
     uses, day = read_cores(played), read_day(played, SERVER)
     every = dict([*tables(read_rows(newest("rows.csv") / "rows.csv", Row)), *played_tables(uses, day)])
-    differs = rewrite_tables(PAGE, every, check=args.check)
-    if args.check:
-        sys.exit(int(differs))
-    for drawing in (idle_cores.drawing(uses, SERVER), idle_day.drawing(day)):
-        write_themes(drawing, FIGURES)
+    code = rewrite_tables(PAGE, every, check=args.check)
+    if not args.check:
+        for drawing in (idle_cores.drawing(uses, SERVER), idle_day.drawing(day)):
+            write_themes(drawing, FIGURES)
+    return code
 
 
 def newest(name: str) -> Path:
@@ -93,4 +90,4 @@ def newest(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
