@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
@@ -47,6 +47,8 @@ T = TypeVar("T")
 
 Setting: TypeAlias = Mapping[str, Value]
 """A value for every knob of a space, by knob id; numbers are in the unit that the id carries.
+
+Whatever mappings they are, two settings are the same where they are equal (`==`); `setting_key` is for sets of them.
 
 Example:
     >>> from bayop import Setting
@@ -313,6 +315,11 @@ def fastest_setting(space: Space) -> Setting:
         return AUTO if AUTO in values else values[len(values) // 2]
 
     return space.check({knob.id: fastest(knob) for knob in space.knobs})
+
+
+def setting_key(setting: Setting) -> Hashable:
+    """Equal for equal settings, in whatever order they list their knobs; for sets and dictionaries."""
+    return frozenset(setting.items())
 
 
 def format_value(knob_id: str, value: Value) -> str:

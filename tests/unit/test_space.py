@@ -16,6 +16,7 @@ from bayop.space import (
     fastest_setting,
     format_setting,
     nic_and_cpu_space,
+    setting_key,
 )
 
 DELAY = Knob(RX_USECS, Steps(2, 10, 2), auto=True, safest="low")
@@ -148,6 +149,17 @@ def test_a_search_of_an_unknown_knob_is_refused() -> None:
 
 def test_the_default_is_auto_everywhere() -> None:
     assert dict(default_setting(SPACE)) == {RX_USECS: AUTO, FREQ_MHZ: AUTO}
+
+
+def test_the_same_setting_may_be_any_mapping_in_any_order_with_any_type_of_number() -> None:
+    setting, same = SPACE.check({RX_USECS: 2, FREQ_MHZ: 2900}), {FREQ_MHZ: 2900.0, RX_USECS: 2.0}
+    assert setting == same
+    assert same == setting
+    assert setting == SPACE.check(same)
+    assert setting_key(setting) == setting_key(same)
+    other = SPACE.check({RX_USECS: 2, FREQ_MHZ: 2100})
+    assert setting != other
+    assert setting_key(setting) != setting_key(other)
 
 
 def test_describes_itself_to_programs_and_people() -> None:

@@ -232,7 +232,7 @@ class Controller:
             setting = self._polishing.move(held) if self._polishing is not None else None
             if setting is None and self._following is not None and self._following.is_due(self._qps):
                 setting = self._follow(held, self._following, self._qps)
-            if setting is not None and dict(setting) != dict(held):
+            if setting is not None and setting != held:
                 return self._move(setting, missed_slo=False)
         return None
 
@@ -244,7 +244,7 @@ class Controller:
 
         def moved(now_s: float) -> Action:
             instead_of, self.held = self.held, self.in_effect
-            if instead_of is not None and self.held is not None and dict(instead_of) != dict(self.held):
+            if instead_of is not None and self.held is not None and instead_of != self.held:
                 if self._warm is not None:
                     self._warm.polish(self._qps, self.held)
                 self._on_note(Polished(self.held, instead_of, self._qps, missed_slo))

@@ -44,13 +44,9 @@ class Guard:
         safe = [
             o
             for o in known
-            if o.qps >= qps * (1 - _SAFE_WITHIN) and o.meets(slo.scaled(self.margin)) and not _among(o.setting, misses)
+            if o.qps >= qps * (1 - _SAFE_WITHIN) and o.meets(slo.scaled(self.margin)) and o.setting not in misses
         ]
         if safe:
             return min(safe, key=lambda o: objective.of(o.measurement)).setting
         fastest = fastest_setting(space)
-        return None if setting is not None and dict(setting) == dict(fastest) else fastest
-
-
-def _among(setting: Setting, settings: Sequence[Setting]) -> bool:
-    return any(dict(setting) == dict(other) for other in settings)
+        return None if setting == fastest else fastest

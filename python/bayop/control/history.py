@@ -63,4 +63,4 @@ class History:
 
 
 def _same(left: Observation, right: Observation) -> bool:
-    return dict(left.setting) == dict(right.setting) and math.isclose(left.qps, right.qps, rel_tol=SAME_LOAD)
+    return left.setting == right.setting and math.isclose(left.qps, right.qps, rel_tol=SAME_LOAD)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from bayop.control.ledger import LedgerWindow
-from bayop.domains import Value
 from bayop.measurement import Measurement
 from bayop.search import SearchSteps
 from bayop.space import Setting
@@ -29,7 +28,7 @@ class Polishing:
     def __init__(self, steps: SearchSteps, qps: float, windows: int) -> None:
         self._steps, self._qps, self._left = steps, qps, windows
         self._may_move = False
-        self._asked: dict[str, Value] | None = None
+        self._asked: Setting | None = None
         self._before: Setting | None = None
         """What was held before the last move, until a window of the new setting has met the SLO."""
 
@@ -47,9 +46,9 @@ class Polishing:
         if not self._may_move:
             return None
         setting = self._steps.hold(held)
-        if setting is None or dict(setting) in (dict(held), self._asked):
+        if setting is None or setting in (held, self._asked):
             return None
-        self._asked, self._before = dict(setting), held
+        self._asked, self._before = setting, held
         return setting
 
     def back(self) -> Setting | None:

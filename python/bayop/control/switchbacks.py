@@ -118,7 +118,7 @@ class Switchbacks:
             if window.phase == "switchback":
                 self._begun = replace(begun, default_w=window.power_w)
             return None
-        if window.phase != "hold" or window.setting is None or dict(window.setting) != dict(begun.setting):
+        if window.phase != "hold" or window.setting != begun.setting:
             return None
         switchback = Switchback(begun.before_w, begun.default_w, window.power_w, begun.pause_s)
         self._judge([*self._known[1 - MOST :], switchback])

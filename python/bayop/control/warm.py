@@ -13,8 +13,7 @@ from bayop.control.week import Coming
 from bayop.domains import Value
 from bayop.optimize.base import Optimizer, Problem
 from bayop.optimize.grey_box.caution import Caution
-from bayop.optimize.measured import setting_key
-from bayop.space import Knob, Setting, Space
+from bayop.space import Knob, Setting, Space, setting_key
 
 _KNOWN_WITHIN: Final = 0.05
 """Loads that differ by no more, as a share, are one load here."""

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import MappingProxyType
 
 from bayop.domains import Value
 from bayop.errors import DriftError
 from bayop.live.agent.messages import Applied
 from bayop.live.agent.transport import ConflictError
-from bayop.space import AUTO, Setting
+from bayop.space import AUTO, Setting, setting_key
 
 
 class Effects:
     """Settings that were in effect, each with what was asked for then: a driver may not take what it shows."""
 
     def __init__(self) -> None:
-        self._requests: dict[frozenset[tuple[str, Value]], Setting] = {}
+        self._requests: dict[Hashable, Setting] = {}
 
     def request_of(self, setting: Setting) -> Setting | None:
         """What brings a setting into effect that was in effect before; None for any other."""
-        return self._requests.get(frozenset(setting.items()))
+        return self._requests.get(setting_key(setting))
 
     def of(self, request: Setting, write: Callable[[Setting], Applied]) -> Setting:
         """Has a request written, and returns what is in effect.
@@ -34,7 +34,7 @@ class Effects:
             # With the lease in our hands, whoever stands against us took a knob or the lease from us.
             raise DriftError.of(error) from error
         setting = MappingProxyType({knob_id: _in_effect(knob_id, value, applied) for knob_id, value in request.items()})
-        self._requests[frozenset(setting.items())] = request
+        self._requests[setting_key(setting)] = request
         return setting
 
 

@@ -89,7 +89,7 @@ class _AxSearch(MeasuredSearch):
         outcomes = {} if measurement.censored else self.outcomes(measurement)
         usable = bool(outcomes) and all(math.isfinite(value) for value in outcomes.values())
         with _quiet():
-            if trial is not None and usable and dict(trial[1]) == dict(observation.setting):
+            if trial is not None and usable and trial[1] == observation.setting:
                 self._client.complete_trial(trial[0], raw_data=dict(outcomes))
                 return
             if trial is not None:

@@ -10,12 +10,7 @@ from collections.abc import Hashable, Sequence
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
-from bayop.space import Setting, Space
-
-
-def setting_key(setting: Setting) -> Hashable:
-    """Equal for equal settings, in whatever order they list their knobs; for sets and dictionaries."""
-    return frozenset(setting.items())
+from bayop.space import Setting, Space, setting_key
 
 
 def space_size(space: Space) -> int:

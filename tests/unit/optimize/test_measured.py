@@ -7,7 +7,7 @@ import pytest
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation
-from bayop.optimize.measured import best_measured, setting_key, space_size
+from bayop.optimize.measured import best_measured, space_size
 from bayop.search import run_search
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.testing.fakes import FakeServer, awkward_spaces, make_problem, papers_space
@@ -57,11 +57,6 @@ def test_an_objective_that_is_no_number_is_never_best() -> None:
     assert math.isnan(problem.objective.of(observations[0].measurement))
     assert best_measured(observations, problem) == observations[1].setting
     assert best_measured(observations[:1], problem) is None
-
-
-def test_a_key_does_not_depend_on_order_or_on_the_type_of_number() -> None:
-    assert setting_key({RX_USECS: 2, FREQ_MHZ: 2900}) == setting_key({FREQ_MHZ: 2900.0, RX_USECS: 2.0})
-    assert setting_key({RX_USECS: 2, FREQ_MHZ: 2900}) != setting_key({RX_USECS: 2, FREQ_MHZ: 2800})
 
 
 @pytest.mark.parametrize("name", awkward_spaces())

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from bayop.domains import Choices, Steps
 from bayop.optimize.base import Finished, Proposal
-from bayop.optimize.measured import setting_key
 from bayop.optimize.random import RandomSearch
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space, setting_key
 from bayop.testing.fakes import FakeServer, make_problem
 
 SMALL = Space((Knob(RX_USECS, Choices((2, 4, 6))), Knob(FREQ_MHZ, Choices((1300, 2900)))))

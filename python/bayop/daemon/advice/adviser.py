@@ -82,7 +82,7 @@ class Proof:
         advice = self._advice
         if advice is None or window.setting is None or window.cut_short is not None:
             return
-        if advice["setting"] != dict(window.setting) or not _is_near(window.qps, advice["qps"], self._file.load_change):
+        if advice["setting"] != window.setting or not _is_near(window.qps, advice["qps"], self._file.load_change):
             return
         self._advice = None
         seen = {"power_w": window.power_w, self._file.slo.quantity: window.latency_us}

@@ -20,9 +20,8 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Problem
-from bayop.optimize.measured import setting_key
 from bayop.recorded.table import Row
-from bayop.space import Setting, Space, default_setting
+from bayop.space import Setting, Space, default_setting, setting_key
 from bayop.twin.target import TwinTarget
 
 _SEED: Final = 0

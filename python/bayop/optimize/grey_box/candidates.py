@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 
 from bayop.domains import Value
-from bayop.optimize.measured import setting_key
-from bayop.space import Knob, Setting, Space, evenly
+from bayop.space import Knob, Setting, Space, evenly, setting_key
 
 _MOST: Final = 1000
 _MOST_AROUND: Final = 2000

@@ -18,8 +18,8 @@ from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.grey_box.mixture import Mixture
 from bayop.optimize.grey_box.model import Data, Linearisation, Posterior, Scales
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
-from bayop.optimize.measured import setting_key
 from bayop.slo import QPS, Slo
+from bayop.space import setting_key
 
 # Prior probability of each multiple of the reported noise.
 _NOISE_SCALES: Final = {1.0: 0.7, 2.0: 0.2, 4.0: 0.1}

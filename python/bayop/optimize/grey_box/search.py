@@ -17,10 +17,9 @@ from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.inputs import Array, Encoder, typical_delay_us
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.optimize.grey_box.situation import Situation, View
-from bayop.optimize.measured import setting_key
 from bayop.optimize.rounding import Rounding
 from bayop.slo import Slo
-from bayop.space import Setting, fastest_setting
+from bayop.space import Setting, fastest_setting, setting_key
 
 _Detour = Literal["lesson", "venture"]
 # A window can be bad luck, two are not.

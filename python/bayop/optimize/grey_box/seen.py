@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from statistics import fmean
 
 from bayop.optimize.base import SAME_LOAD, Observation, Problem
-from bayop.optimize.measured import setting_key
 from bayop.slo import QPS
-from bayop.space import Setting
+from bayop.space import Setting, setting_key
 
 
 class Seen:

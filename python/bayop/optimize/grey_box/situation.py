@@ -17,8 +17,7 @@ from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs, distances
 from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, Outputs, noise_of
 from bayop.optimize.grey_box.risk import Risk
 from bayop.optimize.grey_box.seen import Seen
-from bayop.optimize.measured import setting_key
-from bayop.space import Setting
+from bayop.space import Setting, setting_key
 
 
 @dataclass(frozen=True, slots=True)
