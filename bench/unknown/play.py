@@ -16,7 +16,7 @@ from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import run_search
-from bayop.space import AUTO, Setting
+from bayop.space import Setting, is_default
 
 MAX_TRIALS = 15
 JUDGED_TRIAL = 8
@@ -124,7 +124,7 @@ def holds(server: Server, setting: Setting | None) -> str:
     """What a search ended on: `fixed`, `default` or `nothing`."""
     if setting is None:
         return "default" if server.meets(server.default) else "nothing"
-    return "default" if all(value == AUTO for value in setting.values()) else "fixed"
+    return "default" if is_default(setting) else "fixed"
 
 
 def regret_pct(server: Server, setting: Setting | None) -> float:

@@ -13,7 +13,7 @@ from bench.unknown.physics import Answer, Array, Physics
 from bench.unknown.traits import Traits
 
 from bayop.slo import Slo
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space
+from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, is_default
 
 
 class Truth(NamedTuple):
@@ -65,7 +65,7 @@ class Server:
 
     def truth(self, setting: Setting) -> Truth:
         """What a setting shows without noise; a knob on `auto` beside one that is not has its fastest value."""
-        if all(value == AUTO for value in setting.values()):
+        if is_default(setting):
             return self.default
         top_mhz = self.space[FREQ_MHZ].numbers()[-1]
         delay, frequency = setting[RX_USECS], setting[FREQ_MHZ]

@@ -160,9 +160,10 @@ def objective_pairs(rounds: Sequence[Round], objective: Objective, a: str, b: st
 
 
 def _apply(target: Target, setting: Setting | None) -> None:
+    """As `target.base.put`, but applies the default where it can: under a lease it is measured as any setting is."""
     if setting is not None:
         target.apply(setting)
-    elif all(knob.auto for knob in target.space.knobs):
+    elif target.space.auto:
         target.apply(default_setting(target.space))
     else:
         target.restore()

@@ -23,7 +23,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason, to_hold
 from bayop.relative_slo import parse_slo, slo_against
 from bayop.slo import Slo
-from bayop.space import AUTO, Setting, default_setting
+from bayop.space import Setting, default_setting, is_default
 from bayop.target.base import Measurable, Target, put
 
 Halt = Literal["quiet", "overspent"]
@@ -73,7 +73,7 @@ class Result:
     @property
     def is_default(self) -> bool:
         """Whether the result is to leave every knob to the operating system."""
-        return self.setting is not None and all(value == AUTO for value in self.setting.values())
+        return self.setting is not None and is_default(self.setting)
 
 
 class SearchSteps:

@@ -192,6 +192,11 @@ class Space:
         """The knob ids, in order."""
         return tuple(k.id for k in self.knobs)
 
+    @property
+    def auto(self) -> bool:
+        """Whether every knob can be handed back to the operating system: `default_setting` is one of its settings."""
+        return all(k.auto for k in self.knobs)
+
     def __getitem__(self, knob_id: str) -> Knob:
         """The knob `knob_id`.
 
@@ -299,6 +304,11 @@ def evenly(values: Sequence[T], count: int) -> list[T]:
 def default_setting(space: Space) -> Setting:
     """Every knob on `auto`: what the operating system does when left alone."""
     return MappingProxyType(dict.fromkeys(space.ids, AUTO))
+
+
+def is_default(setting: Setting) -> bool:
+    """Whether every knob is on `auto`."""
+    return all(value == AUTO for value in setting.values())
 
 
 def fastest_setting(space: Space) -> Setting:

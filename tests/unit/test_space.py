@@ -15,6 +15,7 @@ from bayop.space import (
     default_setting,
     fastest_setting,
     format_setting,
+    is_default,
     nic_and_cpu_space,
     setting_key,
 )
@@ -149,6 +150,13 @@ def test_a_search_of_an_unknown_knob_is_refused() -> None:
 
 def test_the_default_is_auto_everywhere() -> None:
     assert dict(default_setting(SPACE)) == {RX_USECS: AUTO, FREQ_MHZ: AUTO}
+    assert is_default(default_setting(SPACE))
+    assert not is_default({RX_USECS: 2, FREQ_MHZ: AUTO})
+
+
+def test_the_default_is_a_setting_where_every_knob_can_be_handed_back() -> None:
+    assert Space((DELAY,)).auto
+    assert not SPACE.auto
 
 
 def test_the_same_setting_may_be_any_mapping_in_any_order_with_any_type_of_number() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
 from bayop.experiments.sweep.repeats import Repeats
-from bayop.space import AUTO, Setting
+from bayop.space import Setting, is_default
 
 # Programs that read a seed as a floating-point number read it exactly.
 _SEED_BITS: Final = 53
@@ -41,7 +41,7 @@ class Cell:
     @property
     def is_default(self) -> bool:
         """Whether every knob is left to the operating system."""
-        return all(value == AUTO for value in self.setting.values())
+        return is_default(self.setting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from bayop.experiments.sweep.load import Load
 from bayop.experiments.sweep.makers import HeldMaker, Maker
 from bayop.experiments.sweep.plan import Cell, Trial
 from bayop.measurement import Measurement
-from bayop.space import AUTO
+from bayop.space import default_setting
 from bayop.target.base import Target
 
 
@@ -62,8 +62,8 @@ def run_trial(maker: Maker, trial: Trial, version: str) -> Outcome:
 
 
 def _apply(target: Target, cell: Cell) -> Mapping[str, Value]:
-    if cell.is_default and not all(knob.auto for knob in target.space.knobs):
+    if cell.is_default and not target.space.auto:
         # Left alone, such a target shows its default all the same.
         target.restore()
-        return dict.fromkeys(target.space.ids, AUTO)
+        return default_setting(target.space)
     return target.apply(cell.setting)
