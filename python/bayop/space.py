@@ -288,11 +288,6 @@ def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
             )
 
 
-def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:
-    """The space of the papers: ITR-delay x DVFS. A short delay and a high frequency make the service fastest."""
-    return Space((Knob(RX_USECS, rx_usecs, auto, safest="low"), Knob(FREQ_MHZ, freq_mhz, auto, safest="high")))
-
-
 def evenly(values: Sequence[T], count: int) -> list[T]:
     """`count` of the values, evenly from end to end, or all where there are no more; the first where it is one."""
     last = len(values) - 1

@@ -16,9 +16,9 @@ from bayop.space import (
     fastest_setting,
     format_setting,
     is_default,
-    nic_and_cpu_space,
     setting_key,
 )
+from bayop.testing.fakes import nic_and_cpu_space
 
 DELAY = Knob(RX_USECS, Steps(2, 10, 2), auto=True, safest="low")
 FREQ = Knob(FREQ_MHZ, Choices((1300, 2100, 2900)), safest="high")

@@ -18,7 +18,7 @@ from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
 from bayop.slo import Slo
-from bayop.space import AUTO, CAP_W, FREQ_MHZ, IDLE_GOVERNOR, RX_USECS, Knob, Setting, Space, nic_and_cpu_space
+from bayop.space import AUTO, CAP_W, FREQ_MHZ, IDLE_GOVERNOR, RX_USECS, Knob, Setting, Space
 from bayop.target.base import Modelled
 
 QUANTITIES: Final = frozenset({"power_w", "energy_j", "duration_s", "p50_us", "p90_us", "p99_us", "qps", "utilization"})
@@ -173,6 +173,11 @@ class FakeServer(Modelled):
         """Applies, measures, and packs the trial for an optimizer."""
         effective = self.apply(setting)
         return Observation(effective, self.measure(), self._qps)
+
+
+def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:
+    """The space of the papers: ITR-delay x DVFS. A short delay and a high frequency make the service fastest."""
+    return Space((Knob(RX_USECS, rx_usecs, auto, safest="low"), Knob(FREQ_MHZ, freq_mhz, auto, safest="high")))
 
 
 def papers_space(*, auto: bool = False) -> Space:

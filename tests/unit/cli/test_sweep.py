@@ -11,7 +11,8 @@ from bayop.cli.parser import build_parser
 from bayop.cli.sweep.flags import repeats_of, settings_of
 from bayop.domains import Steps
 from bayop.experiments.sweep.repeats import Repeats
-from bayop.space import AUTO, Space, nic_and_cpu_space
+from bayop.space import AUTO, Space
+from bayop.testing.fakes import nic_and_cpu_space
 
 SPACE = nic_and_cpu_space(Steps(2, 1022, 2), Steps(1200, 2900, 100), auto=True)
 TWIN = ["sweep", "--load", "600kqps"]

@@ -6,8 +6,8 @@ from bayop.domains import Steps, Value
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.rounding import Rounding
 from bayop.search import run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, nic_and_cpu_space
-from bayop.testing.fakes import FakeServer, make_problem
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
+from bayop.testing.fakes import FakeServer, make_problem, nic_and_cpu_space
 
 ROUNDED: tuple[tuple[Value, Value], ...] = (
     (49, 49), (50, 50), (51, 50), (64, 50), (71, 50), (72, 72), (511, 511), (700, 512), (1000, 512), (1244, 512),

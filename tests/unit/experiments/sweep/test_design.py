@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from bayop.domains import Choices, Range, Steps
 from bayop.errors import InputError
 from bayop.experiments.sweep.design import MOST_SETTINGS, axes, fill, grid
-from bayop.space import AUTO, Knob, Space, nic_and_cpu_space
+from bayop.space import AUTO, Knob, Space
+from bayop.testing.fakes import nic_and_cpu_space
 
 SPACE = nic_and_cpu_space(Steps(2, 1022, 2), Steps(1200, 2900, 100), auto=True)
 

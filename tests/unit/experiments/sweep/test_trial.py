@@ -13,8 +13,9 @@ from bayop.experiments.sweep.makers import HeldMaker, TwinMaker
 from bayop.experiments.sweep.plan import Cell, Trial
 from bayop.experiments.sweep.trial import run_trial
 from bayop.measurement import Measurement
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space, nic_and_cpu_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space
 from bayop.target.base import Modelled
+from bayop.testing.fakes import nic_and_cpu_space
 
 DEFAULT: dict[str, float | str] = {RX_USECS: AUTO, FREQ_MHZ: AUTO}
 SETTING: dict[str, float | str] = {RX_USECS: 64, FREQ_MHZ: 2000}

@@ -4,7 +4,8 @@ import pytest
 
 from bayop.domains import Choices, Steps
 from bayop.optimize.grey_box.candidates import Candidates
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space, nic_and_cpu_space
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space
+from bayop.testing.fakes import nic_and_cpu_space
 
 PAPERS = nic_and_cpu_space(Steps(2, 400, 2), Steps(1300, 2900, 100), auto=False)
 

@@ -9,7 +9,8 @@ import pytest
 from bayop.domains import Steps
 from bayop.optimize.grey_box.inputs import Encoder, Inputs
 from bayop.optimize.grey_box.prior import AnalyticPrior
-from bayop.space import FREQ_MHZ, RX_USECS, nic_and_cpu_space
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.testing.fakes import nic_and_cpu_space
 
 TYPICAL_US = 60.0
 PRIOR = AnalyticPrior(quantile=0.99, typical_delay_us=TYPICAL_US)

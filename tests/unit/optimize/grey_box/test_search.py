@@ -17,8 +17,8 @@ from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.grey_box.caution import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting, nic_and_cpu_space
-from bayop.testing.fakes import FakeServer, Shape, make_problem, papers_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting
+from bayop.testing.fakes import FakeServer, Shape, make_problem, nic_and_cpu_space, papers_space
 
 SPACE = papers_space()
 
