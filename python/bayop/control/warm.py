@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.ledger import Ended, LedgerWindow, Search
 from bayop.control.week import Coming
 from bayop.domains import Value
 from bayop.optimize.base import Optimizer, Problem
@@ -17,7 +17,11 @@ from bayop.space import Knob, Setting, Space, setting_key
 
 _KNOWN_WITHIN: Final = 0.05
 """Loads that differ by no more, as a share, are one load here."""
-_MOST_FOUND: Final = 500
+
+ENDED_BY_ITSELF: Final[tuple[Ended, ...]] = ("converged", "exhausted", "budget")
+"""Why a search has ended that has found something."""
+
+MOST_FOUND: Final = 500
 """So many results are known."""
 
 
@@ -43,13 +47,13 @@ class Warm:
     """
 
     def __init__(self, found: Iterable[Found] = (), coming: Callable[[float], Coming | None] = lambda _: None) -> None:
-        self._found = deque(found, maxlen=_MOST_FOUND)
+        self._found = deque(found, maxlen=MOST_FOUND)
         self._coming = coming
         self._awaited_until_s = -math.inf
 
     def add(self, search: Search) -> None:
         """Takes in a search of the controller, of which only one that ended by itself has found something."""
-        if search.setting is not None and search.stopped in ("converged", "exhausted", "budget"):
+        if search.setting is not None and search.stopped in ENDED_BY_ITSELF:
             self._found.append(Found(search.qps, search.setting))
 
     def polish(self, qps: float, setting: Setting) -> None:

@@ -23,7 +23,7 @@ from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.notes import SwitchedBack
-from bayop.control.warm import Found
+from bayop.control.warm import ENDED_BY_ITSELF, MOST_FOUND, Found
 from bayop.control.week import HourLoad
 from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
@@ -230,7 +230,7 @@ class Store:
         """How long settings were held between two times, and what their switchbacks took."""
         return held_time(self._query, self._sound, service, since_s, until_s)
 
-    def found(self, service: str, now_s: float, last: int = 500) -> list[Found]:
+    def found(self, service: str, now_s: float, last: int = MOST_FOUND) -> list[Found]:
         """What the newest searches of a service have found that ended by themselves, and what was held later instead.
 
         Oldest first; none from before a setting was let go of because it saves nothing.
@@ -238,7 +238,7 @@ class Store:
         sql = """
             SELECT name, id, qps, setting FROM (
               SELECT 'search' AS name, id, start_s AS time_s, qps, setting FROM search
-                WHERE service = ?1 AND setting IS NOT NULL AND stopped IN ('converged', 'exhausted', 'budget')
+                WHERE service = ?1 AND setting IS NOT NULL AND stopped IN (SELECT value FROM json_each(?4))
               UNION ALL SELECT 'event', id, time_s,
                 iif(json_valid(fields), json_extract(fields, '$.qps'), 'no JSON') AS qps,
                 iif(json_valid(fields), json_extract(fields, '$.setting'), fields)
@@ -248,8 +248,8 @@ class Store:
             ORDER BY time_s DESC, id DESC LIMIT ?3
         """
         self._say_ahead(service, now_s)
-        newest = [Found(row["qps"], row["setting"]) for row in self._sound(FoundRow, sql, service, now_s, last)]
-        return newest[::-1]
+        rows = self._sound(FoundRow, sql, service, now_s, last, json.dumps(ENDED_BY_ITSELF))
+        return [Found(row["qps"], row["setting"]) for row in rows][::-1]
 
     def hours(self, service: str, since_s: float) -> list[HourLoad]:
         """The mean load of each hour of which windows since then show at least half."""
