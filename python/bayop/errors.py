@@ -133,6 +133,11 @@ class UnsupportedError(BayopError):
     kind = "unsupported"
 
 
+def as_ours(error: Exception) -> BayopError:
+    """Any error as a `BayopError`, for those whom one service's or one request's trouble must not end."""
+    return error if isinstance(error, BayopError) else BayopError(wrong=f"{type(error).__name__}: {reason(error)}")
+
+
 def printable(text: str) -> str:
     """What somebody else says, on one line and without what a terminal would obey."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

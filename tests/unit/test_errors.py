@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, reason, unreadable, unwritable
+from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, as_ours, reason, unreadable, unwritable
 
 
 def test_a_message_says_what_is_wrong_then_the_rule_then_the_place() -> None:
@@ -52,6 +52,12 @@ def test_an_error_is_an_event_for_programs() -> None:
         "hint": "try 600000",
         "exit_code": 2,
     }
+
+
+def test_any_error_is_one_of_ours() -> None:
+    ours = InputError(wrong="it broke", hint="mend it")
+    assert as_ours(ours) is ours
+    assert str(as_ours(KeyError("port"))) == "KeyError: 'port'"
 
 
 def test_a_file_that_is_missing_is_named_with_the_reason(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from bayop.daemon.services import Services
 from bayop.daemon.web.feed import Feed
 from bayop.daemon.web.server import serving
 from bayop.daemon.web.view import View
-from bayop.errors import BayopError, InputError
+from bayop.errors import BayopError, InputError, as_ours
 from bayop.state.store import Store
 
 _LOOK_S: Final = 0.2
@@ -139,8 +139,8 @@ class Daemon:
             self._notifier.send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
             try:
                 future.set_result(self._read_anew())
-            except Exception as reason:  # whatever is wrong with a file, the old one stays
-                error = reason if isinstance(reason, BayopError) else BayopError(wrong=f"{reason!r}")
+            except Exception as failed:  # whatever is wrong with a file, the old one stays
+                error = as_ours(failed)
                 line = f"the file is not taken: {error.message}; the old one stays"
                 self._reporter.say("not-reloaded", line, message=error.message, hint=error.hint)
                 future.set_exception(error)
@@ -156,20 +156,14 @@ class Daemon:
                 place=new.toml.place("", "state"),
                 hint="restart it",
             )
-        if new.web != old.web:
-            raise InputError(
-                "[web] must stay as it is while bayop runs",
-                wrong="it has changed",
-                place=new.toml.place("web"),
-                hint="restart it",
-            )
-        if new.notify != old.notify:
-            raise InputError(
-                "[notify] must stay as it is while bayop runs",
-                wrong="it has changed",
-                place=new.toml.place("notify"),
-                hint="restart it",
-            )
+        for name, before, now in (("web", old.web, new.web), ("notify", old.notify, new.notify)):
+            if now != before:
+                raise InputError(
+                    f"[{name}] must stay as it is while bayop runs",
+                    wrong="it has changed",
+                    place=new.toml.place(name),
+                    hint="restart it",
+                )
         changes = self._services.take(new.services)
         self._file = new
         listed = (f"{', '.join(names) or 'none'} {what}" for what, names in asdict(changes).items())

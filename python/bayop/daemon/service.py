@@ -23,7 +23,7 @@ from bayop.daemon.savings.lately import saved_lately
 from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
 from bayop.daemon.turns import Turns
-from bayop.errors import BayopError, DriftError, reason
+from bayop.errors import BayopError, DriftError, as_ours
 from bayop.live.agent.checks import check_restored
 from bayop.live.search import client_of, space_of
 from bayop.optimize.base import Problem
@@ -158,7 +158,7 @@ class Service:
                 saved=saved_lately(self._store, self.file, now_s),
             )
         except Exception as error:  # one service's trouble is not the others', who are told in the same answer
-            return replace(standing, trouble=_as_ours(error).message)
+            return replace(standing, trouble=as_ours(error).message)
 
     def problem(self) -> Problem | None:
         """What its searches look for now, with what they know; None while no controller steers its machine."""
@@ -205,7 +205,7 @@ class Service:
             except _LetGoError:
                 continue
             except Exception as error:  # one service's trouble is not the others'
-                self._rest(_as_ours(error))
+                self._rest(as_ours(error))
         self.find_out()
 
     def find_out(self) -> bool:
@@ -334,10 +334,6 @@ class Service:
         if self._trouble is not None:
             return "trouble"
         return "beginning" if self._last is None else self._last.phase
-
-
-def _as_ours(error: Exception) -> BayopError:
-    return error if isinstance(error, BayopError) else BayopError(wrong=f"{type(error).__name__}: {reason(error)}")
 
 
 def _without_pid(holder: str) -> str:

@@ -71,7 +71,7 @@ def test_the_stop_file_does_not_wait_for_a_file_that_is_read_anew(
     def take(*_: object) -> None:
         taking.set()
         let_go.wait(30.0)
-        raise ValueError
+        raise ValueError("no such thing")
 
     path = tmp_path / "bayop.toml"
     path.write_text(FILE, encoding="utf-8")
@@ -93,4 +93,24 @@ def test_the_stop_file_does_not_wait_for_a_file_that_is_read_anew(
             daemon.stop()
             running.join(30.0)
     assert not running.is_alive()
-    assert future.exception(10.0) is not None
+    assert str(future.exception(10.0)) == "ValueError: no such thing"
+
+
+@pytest.mark.parametrize("table", ["web", "notify"])
+def test_what_must_stay_as_it_is_while_bayop_runs_has_a_line(tmp_path: Path, table: str) -> None:
+    keys = {"web": "", "notify": 'url = "http://127.0.0.1:9/"\n'}
+    path = tmp_path / "bayop.toml"
+    path.write_text(FILE, encoding="utf-8")
+    with Store(tmp_path / "bayop.db") as store:
+        reporter = Reporter(store, time.time, lambda _: None, lambda _: None)
+        daemon = Daemon(DaemonFile.read(path), store, reporter, Notifier(None), holder="a test")
+        running = threading.Thread(target=daemon.run)
+        running.start()
+        try:
+            path.write_text(f"{FILE}[{table}]\n{keys[table]}", encoding="utf-8")
+            rule = rf"it has changed; \[{table}\] must stay as it is while bayop runs \(.*bayop\.toml:8\)"
+            with pytest.raises(InputError, match=rule):
+                daemon.reload().result(10.0)
+        finally:
+            daemon.stop()
+            running.join(30.0)

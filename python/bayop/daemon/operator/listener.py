@@ -19,7 +19,7 @@ from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any, Final
 
 from bayop.daemon.operator.wire import from_error, receive, send
-from bayop.errors import BayopError, InputError, UnsupportedError, reason
+from bayop.errors import InputError, UnsupportedError, as_ours, reason
 
 Answer = Callable[[Mapping[str, Any], str], list[dict[str, object]]]
 """Does what a request asks for, on the word of somebody; the events that tell what came of it."""
@@ -67,12 +67,10 @@ class _Handler(StreamRequestHandler):
         try:
             request = receive(self.rfile)
             message: dict[str, object] = {"events": self.server.answer(request, _peer(self.connection))}
-        except BayopError as error:
-            message = from_error(error)
         except OSError:
             return  # the peer is gone, or says nothing
         except Exception as error:  # one request's trouble is not the others'
-            message = from_error(BayopError(wrong=f"{type(error).__name__}: {reason(error)}"))
+            message = from_error(as_ours(error))
         with suppress(OSError):
             send(self.wfile, message)
 

@@ -19,7 +19,7 @@ from bayop.daemon.web.standings import telling
 from bayop.daemon.web.static import page
 from bayop.daemon.web.stream import Stream
 from bayop.daemon.web.view import View
-from bayop.errors import BayopError, InputError, reason
+from bayop.errors import BayopError, InputError, as_ours, reason
 
 _MOST_PEERS: Final = 96
 """So many are answered at once; more are told to come again."""
@@ -127,8 +127,7 @@ class _Handler(BaseRequestHandler):
         except OSError:
             return
         except Exception as error:  # one request's trouble is not the others'
-            broken = BayopError(wrong=f"{type(error).__name__}: {reason(error)}")
-            content = RefusedError(HTTPStatus.INTERNAL_SERVER_ERROR, broken).content
+            content = RefusedError(HTTPStatus.INTERNAL_SERVER_ERROR, as_ours(error)).content
         with suppress(OSError):
             self.request.settimeout(_PATIENCE_S)
             if isinstance(content, Content):
