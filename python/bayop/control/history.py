@@ -11,6 +11,9 @@ from bayop.optimize.base import SAME_LOAD, Observation
 MOST: Final = 5000
 """So many observations are remembered."""
 
+_MOST_GIVEN: Final = 96
+"""So many are given to a search: a Gaussian process slows down with their cube."""
+
 
 class History:
     """Observations at all loads so far, bounded.
@@ -19,7 +22,6 @@ class History:
     setting that is held for hours must not drown the others.
 
     Args:
-        capacity: How many observations a search is given at most; a Gaussian process slows down with their cube.
         known: Observations from before, oldest first.
         on_add: Called with each observation that is added, before it counts.
         most: How many are remembered, the newest.
@@ -27,12 +29,10 @@ class History:
 
     def __init__(
         self,
-        capacity: int = 96,
         known: Iterable[Observation] = (),
         on_add: Callable[[Observation], None] = lambda _: None,
         most: int = MOST,
     ) -> None:
-        self._capacity = capacity
         self._on_add = on_add
         self._most = most
         self._observations: list[Observation] = []
@@ -56,10 +56,8 @@ class History:
     def near(self, qps: float) -> tuple[Observation, ...]:
         """The observations nearest in load, oldest first; of equally near ones the newer are kept."""
         ages = range(len(self._observations))
-        nearest = sorted(ages, key=lambda i: (round(abs(math.log(self._observations[i].qps / qps)), 3), -i))[
-            : self._capacity
-        ]
-        return tuple(self._observations[i] for i in sorted(nearest))
+        nearest = sorted(ages, key=lambda i: (round(abs(math.log(self._observations[i].qps / qps)), 3), -i))
+        return tuple(self._observations[i] for i in sorted(nearest[:_MOST_GIVEN]))
 
 
 def _same(left: Observation, right: Observation) -> bool:

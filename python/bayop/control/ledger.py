@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from bayop.control.phase import INSTANT_S
 from bayop.control.tail import share_over
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -14,9 +15,8 @@ from bayop.slo import Slo
 from bayop.space import Setting
 
 Phase = Literal["default", "trial", "hold", "switchback", "fall-back", "other"]
-"""What was in effect: the default, a setting that is tried or held, the default for a window between two of a hold, a
-setting that was fallen back to, or what somebody else applied."""
-
+"""What time is spent on: the default (the operating system decides), a setting that is tried or held, the default for a
+window between two of a hold, a setting fallen back to (safe, after a breach), or what somebody else applied."""
 
 Ended = Literal[Stopped, "warm"]
 """Why a search of a controller ended: `warm` tried nothing, since a setting was known for the load."""
@@ -29,8 +29,7 @@ class LedgerWindow:
     Attributes:
         start_s: When it began.
         duration_s: How long it lasted.
-        phase: `default` (the operating system decides), `trial`, `hold`, `switchback` (the default between two windows
-            of a hold) or `fall-back` (safe, after a breach).
+        phase: What it was spent on.
         setting: What was in effect; None for the default.
         qps: Load that was served, in requests/s.
         power_w: Mean power; None when a window that was cut short did not show it.
@@ -143,7 +142,7 @@ class Ledger:
             self.windows.append(window)
             return
         last = self.windows[-1]
-        if not math.isclose(window.start_s, last.end_s, abs_tol=1e-6):
+        if not math.isclose(window.start_s, last.end_s, abs_tol=INSTANT_S):
             raise InputError(f"a window must begin where the last one ended, at {last.end_s:g} s", value=window.start_s)
         if window.phase != "trial" and replace(window, start_s=last.start_s, duration_s=last.duration_s) == last:
             self.windows[-1] = replace(last, duration_s=window.end_s - last.start_s)

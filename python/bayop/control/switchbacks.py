@@ -10,6 +10,7 @@ from typing import Final
 
 from bayop.control.ledger import LedgerWindow
 from bayop.control.notes import SwitchedBack
+from bayop.control.phase import INSTANT_S
 from bayop.errors import InputError
 from bayop.space import Setting
 from bayop.switchback import FEWEST, HeldSaving, Schedule, Switchback, held_saving
@@ -20,8 +21,6 @@ MOST: Final = 1000
 
 _WHOLE: Final = 0.5
 """A window of a switchback lasts for this share of a whole one at least: it begins when the setting is in effect."""
-
-_INSTANT: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +95,10 @@ class Switchbacks:
         terms = self._terms
         if terms is None or last is None or now_s < self._missed_s + terms.rest_s:
             return False
-        if last.phase != "hold" or not last.meets_slo or not self._is_whole(last) or now_s - last.end_s > _INSTANT:
+        if last.phase != "hold" or not last.meets_slo or not self._is_whole(last) or now_s - last.end_s > INSTANT_S:
             return False
         window_s = terms.schedule.window_s
-        draw = Random(f"{terms.seed}/{math.floor(now_s / window_s + _INSTANT)}")
+        draw = Random(f"{terms.seed}/{math.floor(now_s / window_s + INSTANT_S)}")
         return terms.schedule.is_due(self._pause_s, draw)
 
     def begin(self, last: LedgerWindow) -> None:

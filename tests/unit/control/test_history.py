@@ -24,11 +24,11 @@ def test_a_setting_seen_again_at_the_same_load_replaces_what_was_known() -> None
 
 
 def test_a_full_history_keeps_what_is_nearest_in_load_and_newest() -> None:
-    history = History(capacity=2)
-    far, old, new = observe(2, 1000.0), observe(4, 100.0), observe(6, 100.0)
-    for observation in (old, far, new, newest := observe(8, 100.0)):
+    history = History()
+    old, far, *new = observe(2, 100.0), observe(2, 1000.0), *(observe(4 + n, 100.0) for n in range(96))
+    for observation in (old, far, *new):
         history.add(observation)
-    assert history.near(100.0) == (new, newest)
+    assert history.near(100.0) == tuple(new)
     assert far in history.near(1000.0)
 
 
