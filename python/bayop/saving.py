@@ -20,7 +20,7 @@ from typing import Final
 from bayop.errors import InputError
 
 CONFIDENCE: Final = 0.95
-"""Of the interval, however early the comparison ends."""
+"""Of every interval, however early a comparison ends."""
 
 Z_95: Final = 1.96
 """So many standard deviations of a normal distribution lie between its mean and either end of a 95 % interval."""

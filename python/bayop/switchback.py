@@ -22,9 +22,7 @@ from typing import Final
 from scipy.special import stdtrit
 
 from bayop.errors import InputError
-
-CONFIDENCE: Final = 0.95
-"""Of the interval."""
+from bayop.saving import CONFIDENCE
 
 FEWEST: Final = 12
 """With fewer switchbacks, nobody knows how wide the interval is."""

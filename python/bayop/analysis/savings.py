@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,8 @@ from bayop.analysis.best import TRUST, best_settings, defaults
 from bayop.analysis.cells import DOF, STANDARD_ERROR
 from bayop.analysis.conditions import SYSTEM, WORKLOAD, Part, by_condition
 from bayop.analysis.trade_off import TradeOff
+from bayop.saving import CONFIDENCE
 from bayop.study.schema import ASKED
-
-CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,13 @@ from typing import Final
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.saving import CONFIDENCE
 
 LEAST_FOR_CI: Final = 3
 """Repeats before a confidence interval is looked at: the scatter of two says next to nothing."""
 
 MOST_FOR_CI: Final = 30
 """Repeats of a cell at most where nobody says."""
-
-CONFIDENCE: Final = 0.95
-"""Of the interval in which the mean of a cell lies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from bayop.analysis.best import TRUST, defaults
 from bayop.analysis.cells import POOL_DOF
 from bayop.analysis.conditions import delay_and_frequency
 from bayop.analysis.pareto import DRAWS
-from bayop.analysis.savings import CONFIDENCE, Reduction, Saving, setting_of
+from bayop.analysis.savings import Reduction, Saving, setting_of
 from bayop.analysis.shapes import v_minima
 from bayop.analysis.summary import WorkloadSummary
 from bayop.report.study.words import amount, percent, quantity_name, setting_name, system_name, workload_name
+from bayop.saving import CONFIDENCE
 
 NO_DEFAULT: Final = "no default"
 NOISE_UNKNOWN: Final = "noise unknown"
