@@ -327,6 +327,11 @@ def setting_key(setting: Setting) -> Hashable:
     return frozenset(setting.items())
 
 
+def plain_setting(setting: Setting | None) -> dict[str, Value] | None:
+    """A setting, or none, as JSON has it."""
+    return None if setting is None else dict(setting)
+
+
 def format_value(knob_id: str, value: Value) -> str:
     """A knob's value for people: `314us`, `auto`."""
     return value if isinstance(value, str) else format_quantity(value, unit_of(knob_id) or "")

@@ -13,7 +13,7 @@ from bayop.control.ledger import LedgerWindow, Search
 from bayop.errors import BayopError, DriftError
 from bayop.live.agent.transport import UnreachableError
 from bayop.slo import Slo
-from bayop.space import Setting, format_setting
+from bayop.space import format_setting, plain_setting
 from bayop.state.store import StateError, Store
 from bayop.units import round_significant
 
@@ -83,7 +83,7 @@ class Reporter:
         line = _of_window(window, slo) if window.phase == "trial" or not window.meets_slo else ""
         fields: dict[str, object] = {
             "phase": window.phase,
-            "setting": _plain(window.setting),
+            "setting": plain_setting(window.setting),
             "duration_s": round_significant(window.duration_s),
             "qps": round_significant(window.qps),
             "power_w": round_significant(window.power_w),
@@ -110,7 +110,7 @@ class Reporter:
             "qps": round_significant(search.qps),
             "trials": len(search.trials),
             "stopped": search.stopped,
-            "setting": _plain(search.setting),
+            "setting": plain_setting(search.setting),
         }
         line = f"search {search.number} ({search.reason}) ended after {trials}, {search.stopped}: {result}"
         self._say("search", search.end_s, line, service, fields)
@@ -142,7 +142,3 @@ def _cause(error: BayopError) -> Cause:
     if isinstance(error, UnreachableError):
         return "agent"
     return "drift" if isinstance(error, DriftError) else "other"
-
-
-def _plain(setting: Setting | None) -> dict[str, object] | None:
-    return None if setting is None else dict(setting)

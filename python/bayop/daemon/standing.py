@@ -9,7 +9,7 @@ from typing import Literal
 from bayop.control.ledger import LedgerWindow, Phase
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.savings.account import Saved
-from bayop.space import Setting
+from bayop.space import Setting, plain_setting
 from bayop.units import round_significant
 
 Doing = Literal["beginning", "paused", "trouble", Phase]
@@ -55,7 +55,7 @@ class Standing:
             "service": file.name,
             "mode": file.mode,
             "doing": self.doing,
-            "setting": None if self.setting is None else dict(self.setting),
+            "setting": plain_setting(self.setting),
             "slo": str(file.slo),
             "qps": round_significant(None if last is None else last.qps),
             "power_w": round_significant(None if last is None else last.power_w),

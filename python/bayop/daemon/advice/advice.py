@@ -16,7 +16,7 @@ from bayop.daemon.policy import policy_of
 from bayop.measurement import Measurement
 from bayop.saving import Z_95
 from bayop.slo import Slo
-from bayop.space import Setting, Space, format_setting
+from bayop.space import Setting, Space, format_setting, plain_setting
 from bayop.units import round_significant
 
 _SEED: Final = 0
@@ -119,8 +119,8 @@ class Advice:
         return {
             "source": self.source,
             "qps": round_significant(self.qps),
-            "setting": None if self.setting is None else dict(self.setting),
-            "first": None if self.first is None else dict(self.first),
+            "setting": plain_setting(self.setting),
+            "first": plain_setting(self.first),
             "trials": self.trials,
             "predicted": {name: round_significant(e.value) for name, e in self.expected.items()},
             "relative_sd": {name: round_significant(e.relative_sd) for name, e in self.expected.items()},
