@@ -65,6 +65,7 @@ def _service_of(file: DaemonFile, name: str) -> ServiceFile:
 
 def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]]:
     from bayop.cli.tune.events import of_explanation
+    from bayop.space import plain_setting
 
     prediction = what.explanation.prediction
     yield {
@@ -86,7 +87,7 @@ def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]
         yield {
             "event": "slo",
             "slo": str(other.slo),
-            "setting": None if other.setting is None else dict(other.setting),
+            "setting": plain_setting(other.setting),
             "change_w": None if other.change_w is None else round_significant(other.change_w),
         }
 

@@ -14,7 +14,7 @@ from bayop.optimize.base import Problem
 from bayop.saving import PairedSaving
 from bayop.search import Trial
 from bayop.slo import Slo
-from bayop.space import Setting
+from bayop.space import plain_setting
 from bayop.units import round_significant
 
 
@@ -27,7 +27,7 @@ def of_trial(trial: Trial, slo: Slo, event: Literal["trial", "window"] = "trial"
         "measured": of_window(trial.measurement, slo),
         "meets_slo": trial.meets_slo,
         "cut_short": trial.measurement.cut_short,
-        "incumbent": _plain(trial.incumbent),
+        "incumbent": plain_setting(trial.incumbent),
         "chosen_in_s": round_significant(trial.chosen_in_s, 3),
     }
 
@@ -60,7 +60,7 @@ def of_result(
     result, prediction = outcome.result, outcome.result.prediction
     return {
         "event": "result",
-        "setting": _plain(outcome.setting),
+        "setting": plain_setting(outcome.setting),
         "held": undo is not None,
         "trials": len(result.trials),
         "stopped": result.stopped,
@@ -116,10 +116,6 @@ def of_window(measurement: Measurement, slo: Slo) -> dict[str, float]:
     """The quantities of a window that a search is about, for programs."""
     names = ("power_w", *(limit.quantity for limit in slo.limits), "utilization", "qps")
     return {name: round_significant(value) for name in names if (value := measurement.get(name)) is not None}
-
-
-def _plain(setting: Setting | None) -> dict[str, float | str] | None:
-    return None if setting is None else dict(setting)
 
 
 def _finite(value: float) -> float | None:

@@ -15,7 +15,7 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.cli.twin import flags
 from bayop.errors import InputError
-from bayop.space import AUTO, format_value
+from bayop.space import AUTO, format_value, plain_setting
 from bayop.units import round_significant
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def event(outcome: Outcome) -> dict[str, object]:
     """One search for programs."""
     plain = {field.name: getattr(outcome, field.name) for field in fields(outcome)}
     rounded = {name: round_significant(v) if isinstance(v, float) else v for name, v in plain.items()}
-    return {"event": "outcome", **rounded, "setting": None if outcome.setting is None else dict(outcome.setting)}
+    return {"event": "outcome", **rounded, "setting": plain_setting(outcome.setting)}
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:

@@ -23,7 +23,7 @@ from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Optimizer, Problem
 from bayop.search import check_measured
-from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.space import FREQ_MHZ, RX_USECS, plain_setting
 from bayop.target.oracle import Oracle
 from bayop.units import HOUR_S
 
@@ -224,7 +224,7 @@ def _record(configuration: Configuration, books: Ledger, plan: DayPlan) -> RunRe
         label=configuration.label,
         os=configuration.os,
         kind=configuration.kind,
-        windows=tuple(replace(w, setting=None if w.setting is None else dict(w.setting)) for w in books.windows),
+        windows=tuple(replace(w, setting=plain_setting(w.setting)) for w in books.windows),
         searches=tuple(SearchRecord.of(s, plan.objective.slo) for s in books.searches),
     )
 

@@ -12,7 +12,7 @@ import msgspec
 from bayop.control.ledger import Ledger, LedgerWindow, Search
 from bayop.errors import InputError, unreadable
 from bayop.slo import Slo
-from bayop.space import Setting
+from bayop.space import Setting, plain_setting
 
 Kind = Literal["default", "search", "bound"]
 
@@ -59,7 +59,7 @@ class SearchRecord:
             end_s=search.end_s,
             qps=search.qps,
             stopped=search.stopped,
-            setting=None if search.setting is None else dict(search.setting),
+            setting=plain_setting(search.setting),
             trials=trials,
         )
 

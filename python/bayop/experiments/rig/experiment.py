@@ -17,7 +17,7 @@ from bayop.optimize.base import Observation, Problem
 from bayop.optimize.measured import best_measured
 from bayop.saving import Looks
 from bayop.search import Trial, run_search
-from bayop.space import Setting
+from bayop.space import Setting, plain_setting
 
 Stage = Literal["sweep", "search", "again"]
 OnPoint = Callable[[Stage, Point], None]
@@ -64,12 +64,12 @@ def run_experiment(
         observations.append(Observation(effective, measurement, problem.qps))
         note("sweep", record.sweep, effective, measurement)
     best = best_measured(observations, problem)
-    record.best = None if best is None else dict(best)
+    record.best = plain_setting(best)
     target.restore()
 
     optimizer = make_optimizer("grey-box", problem, seed=record.seed)
     result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
-    record.stopped, record.held = result.stopped, None if result.setting is None else dict(result.setting)
+    record.stopped, record.held = result.stopped, plain_setting(result.setting)
     if result.stopped == "interrupted":
         raise KeyboardInterrupt
     if result.setting is not None:
