@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from bayop.expression import Values
 from bayop.optimize.base import Problem
+from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.grey_box.mixture import Mixture, Moments
 from bayop.optimize.grey_box.outputs import UTILIZATION, Outputs
@@ -101,10 +102,9 @@ def believe(
     at: Inputs,
     window: NextWindow,
     *,
-    trust: float,
-    stable_utilization: float,
-    demand_step: float,
+    caution: Caution,
     clear: Array,
+    stable_utilization: float,
     highest_utilization: float | None,
     incumbent: Inputs | None = None,
 ) -> Belief:
@@ -116,10 +116,9 @@ def believe(
         problem: What is searched for.
         at: The n points.
         window: What one more trial would be like.
-        trust: With which probability incumbents must meet the SLO.
-        stable_utilization: Up to which utilization cores keep up, where all of them serve.
-        demand_step: Up to which demand they surely keep up where utilization is not measured.
+        caution: How much risk is taken.
         clear: Probability that a point does not lie beyond a cliff, shape (n,).
+        stable_utilization: Up to which utilization cores keep up, where all of them serve.
         highest_utilization: The highest that is expected of what met the SLO; None before anything did.
         incumbent: The point to improve on.
     """
@@ -137,14 +136,9 @@ def believe(
         o: log_us - min(problem.steady * window.noise_sd[o], _MOST_STEADY)
         for o, log_us in outputs.log_limits(problem.aim).items()
     }
-    demand = np.full(len(at), np.inf)
-    if highest_utilization is not None:
-        demand = np.exp(moments.mean_all[UTILIZATION]) / highest_utilization
-    stable = np.ones(len(at))
-    if outputs.prior is not None and mixture.has_seen(UTILIZATION):
-        stable = moments.below({UTILIZATION: math.log(stable_utilization) + np.log(at.serving)})
-    elif highest_utilization is not None:
-        stable = np.where(demand <= demand_step, 1.0, 0.0)
+    is_measured = outputs.prior is not None and mixture.has_seen(UTILIZATION)
+    most = stable_utilization if is_measured else None
+    stable, demand = _bearing(moments, at, caution, most, highest_utilization)
     return Belief(
         objective=value,
         lesson=np.abs(variance - together) / np.sqrt(np.maximum(variance + noise, _LEAST_VARIANCE)) + _LEAST_VARIANCE,
@@ -154,10 +148,31 @@ def believe(
         stable=stable,
         demand=demand,
         clear=clear,
-        trusted=moments.trusted(limits, window.noise_sd, trust),
+        trusted=moments.trusted(limits, window.noise_sd, caution.trust),
         outputs=outputs,
         moments=moments,
     )
+
+
+def _bearing(
+    moments: Moments, at: Inputs, caution: Caution, most: float | None, highest_utilization: float | None
+) -> tuple[Array, Array]:
+    """Whether the cores bear the load: `Belief.stable` and `Belief.demand`, each of shape (n,).
+
+    Args:
+        moments: What the model says of the points.
+        at: The n points.
+        caution: How much risk is taken.
+        most: Up to which utilization cores keep up, where all of them serve; None where utilization is not measured.
+        highest_utilization: The highest that is expected of what met the SLO; None before anything did.
+    """
+    demand, stable = np.full(len(at), np.inf), np.ones(len(at))
+    if highest_utilization is not None:
+        demand = np.exp(moments.mean_all[UTILIZATION]) / highest_utilization
+        stable = np.where(demand <= caution.demand_step, 1.0, 0.0)
+    if most is not None:
+        stable = moments.below({UTILIZATION: math.log(most) + np.log(at.serving)})
+    return stable, demand
 
 
 class _Linear:

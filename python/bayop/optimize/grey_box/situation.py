@@ -142,10 +142,9 @@ class Situation:
             self._problem,
             at,
             self._window,
-            trust=self._caution.trust,
-            stable_utilization=self.risk.stable_utilization,
-            demand_step=self._caution.demand_step,
+            caution=self._caution,
             clear=np.ones(len(at)) if self._cliff is None else self._cliff.clear(at),
+            stable_utilization=self.risk.stable_utilization,
             highest_utilization=self._highest_utilization,
             incumbent=None if incumbent is None else self._encode([incumbent.setting]),
         )

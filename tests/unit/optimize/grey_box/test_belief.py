@@ -11,6 +11,7 @@ from bayop.domains import Steps
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
 from bayop.optimize.grey_box.belief import Belief, NextWindow, believe, expected_improvement
+from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.inputs import Encoder, Inputs, typical_delay_us
 from bayop.optimize.grey_box.mixture import Mixture, Moments
 from bayop.optimize.grey_box.outputs import Outputs
@@ -58,10 +59,9 @@ def belief_of(
         problem,
         at,
         WINDOW,
-        trust=0.9,
-        stable_utilization=0.85,
-        demand_step=1.25,
+        caution=Caution(trust=0.9, demand_step=1.25),
         clear=np.array([clear]),
+        stable_utilization=0.85,
         highest_utilization=highest_utilization,
         incumbent=at if incumbent else None,
     )
