@@ -13,7 +13,7 @@ from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
-from bayop.live.agent.messages import Held, HoldInForce, Status, Tenure
+from bayop.live.agent.messages import AppliedBy, HeldKnob, HoldInForce, LeaseInForce, Status
 from bayop.space import format_value
 from bayop.units import DAY_S, HOUR_S, round_significant
 
@@ -103,7 +103,7 @@ def _hold(hold: HoldInForce) -> dict[str, object]:
     }
 
 
-def _tenure(tenure: Tenure) -> dict[str, object]:
+def _tenure(tenure: AppliedBy | LeaseInForce) -> dict[str, object]:
     return {"holder": tenure.holder, "age_s": round_significant(tenure.age_s)}
 
 
@@ -159,7 +159,7 @@ def _show_held(status: Status) -> None:
         screen.print("bayop restore puts back what it can; what somebody else has changed stays as it is.")
 
 
-def _format(held: Held, value: Value | None) -> str:
+def _format(held: HeldKnob, value: Value | None) -> str:
     return "unknown" if value is None else format_value(held.knob.partition("@")[0], value)
 
 

@@ -21,7 +21,7 @@ class AskedError(Exception):
     """Somebody wants a search now. Raised in a window that may end for it (`Controller.may_end_window`)."""
 
 
-class Held(Protocol):
+class SteeredMachine(Protocol):
     """A machine in its default, to be steered in its own time."""
 
     @property
@@ -54,7 +54,7 @@ class Held(Protocol):
         ...
 
 
-def keep(controller: Controller, machine: Held, clock: Callable[[], float]) -> None:
+def keep(controller: Controller, machine: SteeredMachine, clock: Callable[[], float]) -> None:
     """Does what the controller decides, until it is done or something is raised; what is in effect then stays.
 
     Args:
@@ -67,7 +67,9 @@ def keep(controller: Controller, machine: Held, clock: Callable[[], float]) -> N
         answer = _do(controller, machine, action, clock)
 
 
-def _do(controller: Controller, machine: Held, action: Apply | Watch, clock: Callable[[], float]) -> Answer | None:
+def _do(
+    controller: Controller, machine: SteeredMachine, action: Apply | Watch, clock: Callable[[], float]
+) -> Answer | None:
     if not isinstance(action, Apply):
         if controller.searching:
             return machine.trial()
@@ -82,7 +84,7 @@ def _do(controller: Controller, machine: Held, action: Apply | Watch, clock: Cal
     return Applied(machine.apply(action.setting) if controller.searching else machine.hold(action.setting))
 
 
-class Observed(Protocol):
+class WatchedMachine(Protocol):
     """A machine that nothing is written to by us."""
 
     @property
@@ -101,7 +103,7 @@ class Observed(Protocol):
 
 
 def observe(
-    machine: Observed,
+    machine: WatchedMachine,
     slo: Slo,
     watch_s: float,
     clock: Callable[[], float],

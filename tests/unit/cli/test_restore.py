@@ -9,7 +9,7 @@ import pytest
 from bayop.cli import main
 from bayop.cli.flags import agent as agent_flags
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Latched, Restored, Status
+from bayop.live.agent.messages import Latched, Released, Status
 
 STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), hold=None, damage=None)
 
@@ -17,17 +17,17 @@ STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), ho
 class Stub:
     """An agent that answers with what it is told."""
 
-    def __init__(self, restored: Restored) -> None:
+    def __init__(self, restored: Released) -> None:
         self._restored = restored
 
     def status(self) -> Status:
         return STATUS
 
-    def restore(self) -> Restored:
+    def restore(self) -> Released:
         return self._restored
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, restored: Restored, *more: str) -> int:
+def answered(monkeypatch: pytest.MonkeyPatch, restored: Released, *more: str) -> int:
     stub = Stub(restored)
     monkeypatch.setattr(agent_flags, "client_of", lambda *_: stub)
     return main(["restore", *more])
@@ -36,7 +36,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, restored: Restored, *more: str) ->
 def test_what_could_not_be_restored_is_drift(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert answered(monkeypatch, Restored(("a@x",), (Latched("b@y", "device gone"),), ("c@z",))) == 3
+    assert answered(monkeypatch, Released(("a@x",), (Latched("b@y", "device gone"),), ("c@z",))) == 3
     captured = capsys.readouterr()
     assert "restored  a@x" in captured.out
     assert "left      c@z" in captured.out
@@ -44,12 +44,12 @@ def test_what_could_not_be_restored_is_drift(
 
 
 def test_nothing_held_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answered(monkeypatch, Restored((), (), ())) == 0
+    assert answered(monkeypatch, Released((), (), ())) == 0
     assert "Nothing was held" in capsys.readouterr().out
 
 
 def test_programs_get_one_event(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answered(monkeypatch, Restored(("a@x",), (), ()), "--json") == 0
+    assert answered(monkeypatch, Released(("a@x",), (), ()), "--json") == 0
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert event == {"event": "restored", "restored": ["a@x"], "stood_down": [], "latched": {}, "lease_ended": None}
 

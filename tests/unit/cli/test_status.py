@@ -10,20 +10,20 @@ from tests.support.schemas import closed
 from bayop.cli import main, status
 from bayop.events import EVENTS, schema
 from bayop.live.agent.messages import (
+    AppliedBy,
     Cause,
     Conditions,
     FellBack,
-    Held,
+    HeldKnob,
     HoldInForce,
     LatencyLimit,
     LeaseInForce,
     Status,
-    Tenure,
 )
 
 IDLE = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), hold=None, damage=None)
-CAP = Held("power.cap_w@intel-rapl:0/0", 120, 90, 90, "held", None)
-HELD = replace(IDLE, kept=True, applied_by=Tenure("bayop tune by alice", 7500.0), held=(CAP,))
+CAP = HeldKnob("power.cap_w@intel-rapl:0/0", 120, 90, 90, "held", None)
+HELD = replace(IDLE, kept=True, applied_by=AppliedBy("bayop tune by alice", 7500.0), held=(CAP,))
 
 
 def output_of(capsys: pytest.CaptureFixture[str], state: Status) -> str:
@@ -113,7 +113,7 @@ def test_no_agent_is_said_with_what_to_do(capsys: pytest.CaptureFixture[str], ve
 
 def test_what_a_hostile_agent_says_is_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     escape = "\x1b[31mX"
-    held = Held(f"cpu.epp@policy0{escape}", escape, escape, escape, "stood_down", escape)
+    held = HeldKnob(f"cpu.epp@policy0{escape}", escape, escape, escape, "stood_down", escape)
     shown = output_of(capsys, replace(HELD, version=escape, damage=escape, held=(held,)))
     assert "\x1b" not in shown
     assert shown.count("x1b[31mX") == 8

@@ -19,7 +19,7 @@ from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, InputError
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
-from bayop.live.agent.messages import Held, Tenure
+from bayop.live.agent.messages import AppliedBy, HeldKnob
 from bayop.state.store import Store
 
 # Whether seconds are kept shows on a machine that does nothing else.
@@ -140,8 +140,8 @@ def test_what_is_held_without_us_is_somebody_else_s_unless_it_could_not_be_resto
     """State, holder, and whether the machine counts as restored. In the last case it may be a successor's of ours."""
     state, holder, restored = left
     status = agent.client.status()
-    held = Held("power.cap_w", 70.0, 70.0, 120.0, state, None)  # type: ignore[arg-type]
-    by = None if holder is None else Tenure(holder, 1.0)
+    held = HeldKnob("power.cap_w", 70.0, 70.0, 120.0, state, None)  # type: ignore[arg-type]
+    by = None if holder is None else AppliedBy(holder, 1.0)
     told = msgspec.structs.replace(status, held=(held,), applied_by=by)
     monkeypatch.setattr(AgentClient, "status", lambda _: told)
     kept = Kept(tmp_path, service(agent, clients), paused=True)

@@ -8,7 +8,7 @@ import pytest
 from bayop.live.agent.messages import (
     Domain,
     Finding,
-    Held,
+    HeldKnob,
     LeaseInForce,
     MachineKnob,
     MachineKnobs,
@@ -74,7 +74,7 @@ def test_what_is_searched_and_what_is_not_is_said() -> None:
         ({"mode": "observe"}, "mode observe"),
         ({"lease": LeaseInForce("bob", 3.0, 7.0)}, "bob holds the lease"),
         ({"damage": "the journal was damaged"}, "the journal was damaged"),
-        ({"held": (Held("a@b", 1, 2, None, "latched", "gone"),)}, "a@b could not be restored"),
+        ({"held": (HeldKnob("a@b", 1, 2, None, "latched", "gone"),)}, "a@b could not be restored"),
     ],
 )
 def test_an_agent_that_would_refuse_says_why(change: dict[str, object], message: str) -> None:

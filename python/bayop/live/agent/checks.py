@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from bayop.errors import DriftError, UnsupportedError
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Restored
+from bayop.live.agent.messages import Released
 
 
 def check_held(client: AgentClient, knob_ids: Collection[str]) -> None:
@@ -43,7 +43,7 @@ def check_applies(client: AgentClient) -> None:
         )
 
 
-def check_restored(restored: Restored) -> None:
+def check_restored(restored: Released) -> None:
     """Refuses to call a machine restored that is not.
 
     Raises:

@@ -114,14 +114,14 @@ class AgentClient:
         asked = {"vantage": str(latency.vantage), **latency.quantities}
         self._transport.request("PUT", "/v1/latency", messages.Done, asked)
 
-    def release(self, lease: str, *, keep: bool) -> messages.Restored:
+    def release(self, lease: str, *, keep: bool) -> messages.Released:
         """Ends a lease; the originals are back unless `keep`."""
         asked = {"lease": lease, "keep": keep}
-        return self._transport.request("POST", "/v1/release", messages.Restored, asked)
+        return self._transport.request("POST", "/v1/release", messages.Released, asked)
 
-    def restore(self) -> messages.Restored:
+    def restore(self) -> messages.Released:
         """Puts the originals back, whoever holds the lease."""
-        return self._transport.request("POST", "/v1/restore", messages.Restored, {})
+        return self._transport.request("POST", "/v1/restore", messages.Released, {})
 
     def store_calibration(self, device: str, points: Sequence[tuple[float, float]], *, holder: str) -> None:
         """Remembers what a NIC makes of requested delays, as pairs (requested, effective) in us. Takes a lease for it.

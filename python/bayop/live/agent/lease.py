@@ -9,7 +9,7 @@ from typing import Final
 
 from bayop.errors import BayopError, DriftError
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Restored
+from bayop.live.agent.messages import Released
 from bayop.live.agent.transport import ConflictError, UnreachableError
 
 TTL_S: Final = 10.0
@@ -96,7 +96,7 @@ class Lease:
         (wait or self._over.wait)(duration_s)
         self.check()
 
-    def release(self, *, keep: bool) -> Restored:
+    def release(self, *, keep: bool) -> Released:
         """Ends the lease; the machine's own values are back unless `keep`.
 
         Raises:

@@ -49,7 +49,7 @@ class Failure(msgspec.Struct, frozen=True):
     error: Refusal
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldKnob(msgspec.Struct, frozen=True):
     """A knob in one place that the agent has changed, or has to restore.
 
     Attributes:
@@ -69,16 +69,23 @@ class Held(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-class Tenure(msgspec.Struct, frozen=True):
-    """Somebody's hold on a machine: who, in its own words, and how long ago it began, in s."""
+class AppliedBy(msgspec.Struct, frozen=True):
+    """Whose setting is in effect: who, in its own words, and how long ago it applied its first one, in s."""
 
     holder: str
     age_s: float
 
 
-class LeaseInForce(Tenure, frozen=True):
-    """The right to write; it ends in `expires_in_s` unless it is renewed."""
+class LeaseInForce(msgspec.Struct, frozen=True):
+    """The right to write, and who has it, in its own words.
 
+    Attributes:
+        age_s: How long ago it was granted, in s.
+        expires_in_s: In how many s it ends unless it is renewed.
+    """
+
+    holder: str
+    age_s: float
     expires_in_s: float
 
 
@@ -197,8 +204,8 @@ class Status(msgspec.Struct, frozen=True):
     mode: Literal["observe", "advise", "apply"]
     lease: LeaseInForce | None
     kept: bool
-    applied_by: Tenure | None
-    held: tuple[Held, ...]
+    applied_by: AppliedBy | None
+    held: tuple[HeldKnob, ...]
     hold: HoldInForce | None
     damage: str | None
 
@@ -371,7 +378,7 @@ class Latched(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Restored(msgspec.Struct, frozen=True):
+class Released(msgspec.Struct, frozen=True):
     """`POST /v1/release` and `POST /v1/restore`: what became of the knobs that were held.
 
     Attributes:

@@ -9,7 +9,7 @@ from tests.support.agents import AgentProcess, Machine
 
 from bayop.errors import DriftError, UnsupportedError
 from bayop.live.agent.checks import check_applies, check_restored
-from bayop.live.agent.messages import Latched, Restored
+from bayop.live.agent.messages import Latched, Released
 
 
 @pytest.mark.parametrize("mode", ["observe", "advise"])
@@ -22,7 +22,7 @@ def test_an_agent_that_only_looks_is_refused(agent_binary: Path, tmp_path: Path,
 
 
 def test_a_machine_whose_values_are_latched_is_not_restored() -> None:
-    check_restored(Restored(("power.cap_w",), (), ()))
+    check_restored(Released(("power.cap_w",), (), ()))
     with pytest.raises(DriftError, match="not every knob has its original value back: a@x: busy; b@y: gone") as caught:
-        check_restored(Restored((), (Latched("a@x", "busy"), Latched("b@y", "gone")), ()))
+        check_restored(Released((), (Latched("a@x", "busy"), Latched("b@y", "gone")), ()))
     assert "bayop-agent restore" in str(caught.value.hint)

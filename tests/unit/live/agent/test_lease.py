@@ -11,7 +11,7 @@ from bayop.errors import BayopError, DriftError
 from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
-from bayop.live.agent.messages import Restored
+from bayop.live.agent.messages import Released
 from bayop.live.agent.transport import ConflictError, Transport, UnreachableError
 
 TTL_S = 0.15
@@ -36,12 +36,12 @@ class Agent(AgentClient):
         if error is not None:
             raise error
 
-    def release(self, lease: str, *, keep: bool) -> Restored:
+    def release(self, lease: str, *, keep: bool) -> Released:
         self.released.append((lease, keep))
         error = self._answer(0)
         if error is not None:
             raise error
-        return Restored(("nic.rx_usecs@eth0",), (), ())
+        return Released(("nic.rx_usecs@eth0",), (), ())
 
 
 def silent(_: int) -> BayopError:
