@@ -22,7 +22,7 @@ def _tailbench(evidence: Evidence) -> Finding:
     return Finding(
         judge_range(*PUBLISHED, twin["at_40_least_share"], twin["at_40_greatest_share"]),
         "Services and machines like the paper's, not measurements of them. At 40 % of peak the ranges agree but for "
-        "their ends; at 80 % there is less to gain, and the search does not take all of it.",
+        "their ends; at 80 % the default has less left to gain.",
         {},
         twin,
     )
