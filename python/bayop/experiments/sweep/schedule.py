@@ -17,7 +17,7 @@ class Schedule:
 
     Args:
         plan: The plan.
-        done: What was measured before, by the number of the trial.
+        earlier: What was measured before, by the number of the trial.
     """
 
     def __init__(self, plan: Plan, earlier: Mapping[int, Measurement]) -> None:
