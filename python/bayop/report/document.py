@@ -50,6 +50,11 @@ def table(head: Sequence[str], rows: Sequence[str], caption: str | None = None, 
     return f'<div class="table{" wrapped" if wraps else ""}">{inner}</div>'
 
 
+def number(value: float | None, how: str) -> str:
+    """A cell's number, in a format such as `.1f`; a dash where there is none."""
+    return "-" if value is None else format(value, how)
+
+
 def row(first: str, cells: Sequence[str]) -> str:
     """A row of a table: what it is about, and its cells."""
     return f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'

@@ -10,7 +10,7 @@ from bayop.confirm import DEFAULT
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.optimize.base import Problem
-from bayop.report.document import row, section, table
+from bayop.report.document import number, row, section, table
 from bayop.report.ended import ENDED_BECAUSE
 from bayop.report.live.figures import draw_map, draw_response
 from bayop.report.page import busy_before, experiment_page, write_page
@@ -203,11 +203,7 @@ def _cells(point: Point, slo: Slo, knobs: Sequence[str]) -> list[str]:
     seen = point.quantities
     return [
         *(format_value(knob_id, point.setting.get(knob_id, "auto")) for knob_id in knobs),
-        _number(seen.get(slo.quantity), ".0f"),
-        _number(point.cpu_us, ".1f"),
-        _number(seen.get("power_w"), ".1f"),
+        number(seen.get(slo.quantity), ".0f"),
+        number(point.cpu_us, ".1f"),
+        number(seen.get("power_w"), ".1f"),
     ]
-
-
-def _number(value: float | None, how: str) -> str:
-    return "-" if value is None else format(value, how)

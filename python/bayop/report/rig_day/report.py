@@ -17,7 +17,7 @@ from bayop.experiments.rig.day.summary import (
     turns_of,
     work_of,
 )
-from bayop.report.document import row, section, table
+from bayop.report.document import number, row, section, table
 from bayop.report.page import busy_before, experiment_page, write_page
 from bayop.report.rig_day.figures import LABELS, draw_hours, draw_settings
 from bayop.report.svg import Drawing
@@ -128,23 +128,19 @@ def _table(day: RigDay) -> str:
     """A row for each turn; without a column of power where nothing measured it."""
     columns: dict[str, Callable[[Turn, Work], str]] = {
         "requests/s": lambda turn, _: f"{turn.qps:.0f}",
-        f"{Slo.parse(day.slo).quantity.removesuffix('_us')} us": lambda turn, _: _number(turn.latency_us, ".0f"),
+        f"{Slo.parse(day.slo).quantity.removesuffix('_us')} us": lambda turn, _: number(turn.latency_us, ".0f"),
         "over the limit": lambda _, work: f"{work.over_share:.2%}",
-        "CPU us per request": lambda _, work: _number(work.cpu_us, ".1f"),
-        "polls per request": lambda _, work: _number(work.polls, ".2f"),
+        "CPU us per request": lambda _, work: number(work.cpu_us, ".1f"),
+        "polls per request": lambda _, work: number(work.polls, ".2f"),
     }
     if any(turn.energy_j is not None for turn in day.turns):
-        columns["W"] = lambda _, work: _number(work.power_w, ".1f")
+        columns["W"] = lambda _, work: number(work.power_w, ".1f")
     columns["held at its end"] = lambda turn, _: "-" if (held := last_held(day, turn)) is None else format_setting(held)
     rows = []
     for turn in day.turns:
         work = work_of([turn])
         rows.append(row(f"{turn.hour}, {LABELS[turn.who]}", [cell(turn, work) for cell in columns.values()]))
     return table(("hour", *columns), rows, "In the order in which they were played.", wraps=True)
-
-
-def _number(value: float | None, how: str) -> str:
-    return "-" if value is None else format(value, how)
 
 
 def _about_method(day: RigDay, version: str) -> str:
