@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from tests.end_to_end.test_live import processes
@@ -44,7 +45,7 @@ def test_each_hour_has_a_turn_of_each_and_everything_is_put_back(agent_binary: P
     assert all(event["requests"] > 3000 for event in events[1:5])
     assert events[-1]["restored"] is True
     assert events[-1]["trials"] >= 1 or events[-1]["searches"] == 0
-    record = RigDay.read(tmp_path / "data.json")
+    record = msgspec.json.decode((tmp_path / "data.json").read_bytes(), type=RigDay)
     assert (record.failure, len(record.turns)) == (None, 4)
     assert any(window.setting for window in record.windows)
     assert (tmp_path / "report.html").read_text(encoding="utf-8").count("<svg") == 2
@@ -66,5 +67,5 @@ def test_whatever_ends_it_takes_everything_down(agent_binary: Path, tmp_path: Pa
     assert eventually(lambda: processes(folder) == [], within_s=30)
     assert "Traceback" not in errors
     if number != signal.SIGKILL:
-        record = RigDay.read(tmp_path / "data.json")
+        record = msgspec.json.decode((tmp_path / "data.json").read_bytes(), type=RigDay)
         assert (record.failure, record.restored, len(record.turns)) == ("KeyboardInterrupt", True, 1)

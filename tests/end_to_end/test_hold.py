@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.support.needs import need
 from tests.support.patience import eventually
+from tests.support.rig import deferral_of
 
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE
@@ -78,7 +79,7 @@ def test_a_load_that_doubles_ends_a_hold_by_the_kernels_own_counter(rig: Rig) ->
         send(PACKETS_PER_S)
         settings = ({GRO_FLUSH_TIMEOUT_US: ns / 1000, DEFER_HARD_IRQS: polls} for ns, polls in (HELD, FALL_BACK))
         client.hold(next(settings), fall_back=next(settings), conditions=Conditions(load=band), lease=lease)
-        assert rig.deferral() == HELD
+        assert deferral_of(rig) == HELD
         assert not eventually(lambda: fell_back(rig) is not None, within_s=3)
         send(2 * PACKETS_PER_S)
         assert eventually(lambda: fell_back(rig) is not None, within_s=2)
@@ -86,6 +87,6 @@ def test_a_load_that_doubles_ends_a_hold_by_the_kernels_own_counter(rig: Rig) ->
     assert fallen is not None
     assert (fallen.condition, fallen.error) == ("load", None)
     assert f"{SERVER_DEVICE} receives" in fallen.seen
-    assert rig.deferral() == FALL_BACK
+    assert deferral_of(rig) == FALL_BACK
     client.release(lease, keep=False)
-    assert rig.deferral() == DEFAULT
+    assert deferral_of(rig) == DEFAULT

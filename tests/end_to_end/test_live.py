@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.needs import need
 from tests.support.patience import eventually
+from tests.support.rig import deferral_of
 
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.record import LiveRecord
@@ -45,7 +47,7 @@ def tuning(rig: Rig) -> Iterator[subprocess.Popen[str]]:
             assert process.stdout is not None
             lines = [process.stdout.readline() for _ in range(3)]
             assert [json.loads(line)["event"] for line in lines] == ["start", "trial", "trial"]
-            assert eventually(lambda: rig.deferral() != DEFAULT, within_s=20)
+            assert eventually(lambda: deferral_of(rig) != DEFAULT, within_s=20)
             yield process
         finally:
             process.kill()
@@ -95,7 +97,7 @@ def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path
     for polls in (1, 2, 4):
         # Half of the timeout is expected; two windows of a quarter of a second differ by up to 70 us.
         assert swept[800, polls]["p50_us"] > swept[0, polls]["p50_us"] + 150
-    record = LiveRecord.from_json(json.loads((tmp_path / "data.json").read_text(encoding="utf-8")))
+    record = msgspec.json.decode((tmp_path / "data.json").read_bytes(), type=LiveRecord)
     assert (len(record.sweep), len(record.search), record.failure) == (6, 2, None)
     assert record.held is not None
     assert all(0.0 < p.quantities["service_cpu"] < 1.0 for p in record.sweep)
@@ -132,7 +134,7 @@ def test_a_load_generator_that_dies_ends_the_search(rig: Rig, tuning: subprocess
     _, errors = tuning.communicate(timeout=30)
     assert tuning.returncode == 1
     assert "the load generator ended before the search: signal SIGKILL" in errors
-    assert rig.deferral() == DEFAULT
+    assert deferral_of(rig) == DEFAULT
 
 
 def test_a_service_that_dies_ends_the_search(rig: Rig, tuning: subprocess.Popen[str]) -> None:
@@ -141,7 +143,7 @@ def test_a_service_that_dies_ends_the_search(rig: Rig, tuning: subprocess.Popen[
     assert tuning.returncode == 1, errors
     assert "10.207.0.1:11211" in errors
     assert "Traceback" not in errors
-    assert rig.deferral() == DEFAULT
+    assert deferral_of(rig) == DEFAULT
 
 
 def test_an_agent_that_dies_ends_the_search_and_the_next_one_restores(rig: Rig, tuning: subprocess.Popen[str]) -> None:
@@ -150,14 +152,14 @@ def test_an_agent_that_dies_ends_the_search_and_the_next_one_restores(rig: Rig, 
     assert tuning.returncode == 3, errors
     assert "the agent restores the machine when the lease ends, or when it starts again" in errors
     rig.start_agent()
-    assert rig.deferral() == DEFAULT
+    assert deferral_of(rig) == DEFAULT
 
 
 def test_a_brain_that_dies_takes_its_load_along_and_the_lease_restores(rig: Rig, tuning: subprocess.Popen[str]) -> None:
     generator = generator_of(tuning)
     tuning.kill()
     assert eventually(lambda: generator not in processes("steady_worker"), within_s=5)
-    assert eventually(lambda: rig.deferral() == DEFAULT, within_s=TTL_S + 5)
+    assert eventually(lambda: deferral_of(rig) == DEFAULT, within_s=TTL_S + 5)
     assert "lease_expired" in rig.log()
 
 
@@ -173,7 +175,7 @@ def test_a_guard_ends_a_trial_that_hurts(rig: Rig) -> None:
     slowest = next(t for t in trials if t["setting"][GRO_FLUSH_TIMEOUT_US] == 400)
     assert "p50" in slowest["cut_short"]
     assert slowest["meets_slo"] is False
-    assert rig.deferral() == DEFAULT
+    assert deferral_of(rig) == DEFAULT
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(rig: Rig) -> None:

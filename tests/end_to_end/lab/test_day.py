@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from bench.day.lab import KNOBS
 from tests.end_to_end.lab.conftest import require_lab
@@ -26,7 +27,7 @@ def test_each_hour_has_a_turn_of_each_and_everything_is_put_back(agent_binary: P
     )
     assert run.returncode == 0, run.stderr
     (file,) = tmp_path.glob("*/lab.json")
-    record = RigDay.read(file)
+    record = msgspec.json.decode(file.read_bytes(), type=RigDay)
     print(run.stdout)
     assert sorted((turn.hour, turn.who) for turn in record.turns) == [
         (0, "bayop"), (0, "default"), (1, "bayop"), (1, "default"),

@@ -245,11 +245,6 @@ class Rig:
             attributes[path] = f"{attributes[path]}\n{text}" if path in attributes else text
         return attributes
 
-    def deferral(self) -> tuple[int, int]:
-        """What is in effect of the knobs: `gro_flush_timeout` in ns and `napi_defer_hard_irqs`."""
-        attributes = self.attributes()
-        return int(attributes["gro_flush_timeout"]), int(attributes["napi_defer_hard_irqs"])
-
     def defer(self, *, gro_flush_timeout_us: int, defer_hard_irqs: int) -> None:
         """Changes what the machine has of its own, behind the agent's back."""
         self._pair.defer(gro_flush_timeout_us=gro_flush_timeout_us, defer_hard_irqs=defer_hard_irqs)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.search import Stopped
 from bayop.slo import Slo
@@ -105,25 +104,3 @@ class LiveRecord:
     def to_json(self) -> dict[str, Any]:
         """As JSON-ready data."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> LiveRecord:
-        """Reads what `to_json` gave.
-
-        Raises:
-            InputError: it is something else.
-        """
-        try:
-            return cls(
-                **{
-                    **data,
-                    "default": Point(**data["default"]),
-                    "sweep": [Point(**p) for p in data["sweep"]],
-                    "search": [Point(**p) for p in data["search"]],
-                    "again": {name: [Point(**p) for p in points] for name, points in data["again"].items()},
-                }
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                wrong=f"the record is not one of this version of bayop ({error})", value=str(error)
-            ) from error

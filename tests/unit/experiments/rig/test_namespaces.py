@@ -12,6 +12,7 @@ import pytest
 from tests.support.applications import EACH, need_program
 from tests.support.needs import need
 from tests.support.processes import descendants
+from tests.support.rig import deferral_of
 
 from bayop.applications.definition import find_application
 from bayop.domains import Range
@@ -39,12 +40,12 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
         assert live.load.plan.servers == (f"{SERVER_ADDRESS}:11211",)
         assert live.agent == str(rig.client.address)
 
-        assert rig.deferral() == (0, 0)
+        assert deferral_of(rig) == (0, 0)
         lease = rig.client.acquire("a test", 5.0)
         rig.client.apply({GRO_FLUSH_TIMEOUT_US: 50, DEFER_HARD_IRQS: 2}, lease=lease)
-        assert rig.deferral() == (50_000, 2)
+        assert deferral_of(rig) == (50_000, 2)
         rig.client.release(lease, keep=False)
-        assert rig.deferral() == (0, 0)
+        assert deferral_of(rig) == (0, 0)
         assert "a test" in rig.log()
 
         before_s = rig.service_cpu_s()

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from bayop.control.ledger import Phase
-from bayop.errors import InputError, unreadable
 from bayop.space import Setting
 
 Who = Literal["default", "bayop"]
@@ -107,19 +103,3 @@ class RigDay:
     def to_json(self) -> dict[str, Any]:
         """As JSON-ready data."""
         return asdict(self)
-
-    @classmethod
-    def read(cls, path: Path) -> RigDay:
-        """Reads a file of what `to_json` gave.
-
-        Raises:
-            InputError: it can't be read, or is something else.
-        """
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=cls)
-        except OSError as error:
-            raise unreadable(path, error) from error
-        except msgspec.MsgspecError as error:
-            raise InputError(
-                wrong=f"the record is not one of this version of bayop ({error})", value=str(error), place=str(path)
-            ) from error
