@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.claims import differences, from_lines
 
 from bayop.cli.claims import EXAMPLE
 from bayop.papers.claims.catalogue import CLAIMS
 from bayop.papers.claims.page import render_page
-from bayop.papers.claims.record import differences, from_lines
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORD = DOCS / "claims.jsonl"

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.claims import differences, from_lines
+
 from bayop.papers.claims.claim import LibraryOsFinding, Verdict
-from bayop.papers.claims.record import Row, differences, from_lines, to_lines
+from bayop.papers.claims.record import Row, to_lines
 
 
 def test_rows_survive_json_and_keep_four_digits(row: Row) -> None:
