@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 from bayop.target.oracle import Question
 from bayop.target.plant import Plant
 from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
+
+_CUT_SHARE: Final = 0.25
+"""How much of a window passes that is cut short."""
 
 
 @dataclass(slots=True)
@@ -67,18 +71,10 @@ class CuttingPlant:
     Args:
         plant: What is measured.
         cuts: Whether the window that begins at a time is cut short.
-        after_share: How much of such a window passes.
         shows: What such a window shows beside its duration, of what the plant measures.
     """
 
-    def __init__(
-        self,
-        plant: Plant,
-        cuts: Callable[[float], bool],
-        *,
-        after_share: float = 0.25,
-        shows: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, plant: Plant, cuts: Callable[[float], bool], *, shows: frozenset[str] = frozenset()) -> None:
         self.description = plant.description
         self.space = plant.space
         self.quantities = plant.quantities
@@ -87,14 +83,13 @@ class CuttingPlant:
         self.restore = plant.restore
         self._plant = plant
         self._cuts = cuts
-        self._after_share = after_share
         self._shows = shows
 
     def measure(self, start_s: float, duration_s: float) -> Measurement:
         """The plant's window, or the beginning of it."""
         if not self._cuts(start_s):
             return self._plant.measure(start_s, duration_s)
-        window = self._plant.measure(start_s, self._after_share * duration_s)
+        window = self._plant.measure(start_s, _CUT_SHARE * duration_s)
         quantities = {name: value for name, value in window.quantities.items() if name in self._shows | {"duration_s"}}
         return Measurement(quantities, cut_short="its latency was twice the SLO's limit")
 
