@@ -37,6 +37,7 @@ SERVER = NOBODY[:3]
         ([*SERVER, "--replay", "x.csv", "-i", "fixed"], "both --iadist and --replay were given"),
         ([*SERVER, "--closed-loop", "-i", "fixed"], "both --iadist and --closed-loop were given"),
         ([*NOBODY, "--path", "/x"], "--path was given with --protocol memcached"),
+        ([*SERVER, "--replay", "x.csv", "--path", "/x"], "--path was given with --protocol memcached"),
         ([*NOBODY, "--protocol", "http", "-u", "10%"], "--update was given with --protocol http"),
         ([*NOBODY, "--protocol", "http", "-V", "1000"], "--valuesize was given with --protocol http"),
         ([*NOBODY, "--protocol", "echo", "-K", "20"], "--keysize was given with --protocol echo"),

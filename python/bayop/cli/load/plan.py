@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayop.cli.defaults import typed
 from bayop.cli.flags import arguments
+from bayop.cli.load.combinations import check_combination
 from bayop.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from bayop.load.sql_query import SqlQuery
     from bayop.load.tls import Tls
 
-SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
 _MOST_REPLAYED: Final = 20_000_000
 HOUR_S: Final = 60.0
 WARMUP_S: Final = 1.0
@@ -30,13 +28,11 @@ def plan_of(args: argparse.Namespace) -> Plan:
     """The plan that the flags ask for.
 
     Raises:
-        InputError: flags contradict each other, or one is missing.
+        InputError: flags contradict each other, one is missing, or a file or a value is no good.
     """
     from bayop.load.plan import PORTS, TLS_PORTS, Plan, with_ports
 
-    _check_company(args)
-    if not args.servers:
-        raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
+    check_combination(args)
     schedule, warmup_s, duration_s = _timed(args)
     return Plan(
         servers=with_ports(args.servers, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
@@ -55,49 +51,6 @@ def plan_of(args: argparse.Namespace) -> Plan:
         until_interval=_until(args),
         seed=args.seed,
     )
-
-
-def _check_company(args: argparse.Namespace) -> None:
-    """Refuses flags that say nothing without another, which was left out, or beside another.
-
-    A default of the user's is not refused here and below: where it is of no use, it is passed over.
-
-    Raises:
-        InputError: such a flag was given.
-    """
-    own = typed(args)
-    needs: dict[str, tuple[object, dict[str, object]]] = {
-        "--curve": (args.curve, {"--peak": own.peak, "--hour": own.hour, "--hours": own.hours}),
-        "--with-agent": (
-            args.with_agent,
-            {"-Q": own.measure_qps, "-C": own.measure_connections, "-D": own.measure_depth},
-        ),
-        "--tls": (args.tls, {"--cacert": own.authorities, "--insecure": own.insecure or None}),
-    }
-    for flag, (is_given, others) in needs.items():
-        given = [other for other, value in others.items() if value is not None]
-        if given and not is_given:
-            wrong = f"{given[0]} was given without {flag}"
-            raise InputError(
-                f"{given[0]} must go with {flag}", wrong=wrong, place=given[0], hint=f"add {flag}, or leave it out"
-            )
-    load, times, gaps = {"--qps": own.qps}, {"--time": own.duration_s}, {"--iadist": own.gaps}
-    has_own: dict[str, tuple[object, dict[str, object], str]] = {
-        "--scan": (args.scan, load, "a scan must have its own loads"),
-        "--curve": (args.curve, load | times, "a curve must have its own loads and hours"),
-        "--replay": (args.replay, load | gaps, "a replay must have its own times"),
-        "--with-agent": (
-            args.with_agent,
-            {"--replay": args.replay},
-            "several machines must send what a random process says",
-        ),
-        "--insecure": (args.insecure, {"--cacert": own.authorities}, "a certificate must be looked at, or not"),
-    }
-    for flag, (is_given, others, rule) in has_own.items():
-        given = [other for other, value in others.items() if value is not None]
-        if given and is_given:
-            wrong = f"both {given[0]} and {flag} were given"
-            raise InputError(rule, wrong=wrong, place=given[0], hint="leave out one of them")
 
 
 def _tls(args: argparse.Namespace) -> Tls | None:
@@ -119,8 +72,6 @@ def _workload(args: argparse.Namespace) -> Workload:
     preset = _preset(args)
     base = preset.workload if preset else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
-    _check_records(args)
-    _check_mix(args)
     asked = replace(base, http=_http(args), sql=_sql(args))
     return replace(asked, records=args.records, popularity=args.popularity, **changes)
 
@@ -132,55 +83,12 @@ def _preset(args: argparse.Namespace) -> Preset | None:
     return PRESETS[args.workload] if args.workload and args.protocol in STORES else None
 
 
-def _check_records(args: argparse.Namespace) -> None:
-    """Refuses what only servers that store records are asked, of others.
-
-    Raises:
-        InputError: the protocol is another.
-    """
-    from bayop.load.plan import STORES
-
-    stores, rule = sorted(STORES), "keys, values and updates must be those of servers that store"
-    own = typed(args)
-    values = {"--workload": own.workload, "--keysize": own.keysize, "--update": own.update}
-    _check_protocol(args, stores, [flag for flag, value in values.items() if value is not None], rule)
-    _check_protocol(args, [*stores, "echo"], ["--valuesize"] if own.valuesize is not None else [], rule)
-
-
-def _check_mix(args: argparse.Namespace) -> None:
-    """Refuses what a file of requests says beside it.
-
-    Raises:
-        InputError: both say what is asked.
-    """
-    from bayop.load.plan import HTTP
-
-    own, has_mixes = typed(args), args.protocol in {*HTTP, "postgresql"}
-    if args.mix is None or (own.mix is None and not has_mixes):
-        return
-    if not has_mixes:
-        raise InputError(
-            "a mix must be of HTTP requests or of PostgreSQL's queries",
-            wrong=f"--mix was given with --protocol {args.protocol}",
-            place="--mix",
-            hint="--protocol http",
-        )
-    values = {"--path": own.path != "/", "--method": own.method, "--body": own.body, "--query": own.query}
-    if given := [flag for flag, value in values.items() if value]:
-        rule = "what is asked must stand in the file of --mix alone"
-        raise InputError(rule, wrong=f"{given[0]} was given with --mix", place=given[0], hint="leave it out")
-
-
 def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.bodies import read_bodies
     from bayop.load.http_request import HttpRequest
     from bayop.load.mix import read_requests
     from bayop.load.plan import HTTP, default_method
 
-    own = typed(args)
-    values = {"--path": own.path != "/", "--header": own.headers, "--method": own.method, "--body": own.body}
-    given = [flag for flag, value in values.items() if value]
-    _check_protocol(args, HTTP, given, "paths, headers, methods and bodies must be those of HTTP requests")
     if args.protocol not in HTTP:
         return (HttpRequest(),)
     method = args.method or default_method(args.protocol)
@@ -194,14 +102,10 @@ def _sql(args: argparse.Namespace) -> SqlQuery:
     from bayop.load.mix import read_queries
     from bayop.load.sql_query import SqlQuery, SqlText, read_password
 
-    values = {"user": args.user, "database": args.database}
-    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-    own = typed(args)
-    asked = {"--query": own.query, "--user": own.user, "--database": own.database, "--password-file": own.password_file}
-    given = [flag for flag, value in asked.items() if value is not None]
-    _check_protocol(args, ("postgresql",), given, "queries and who asks them must be PostgreSQL's")
     if args.protocol != "postgresql":
         return SqlQuery()
+    values = {"user": args.user, "database": args.database}
+    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if args.query is not None:
         changes["texts"] = (SqlText(text=args.query),)
     if args.mix is not None:
@@ -211,20 +115,8 @@ def _sql(args: argparse.Namespace) -> SqlQuery:
     return SqlQuery(**changes)
 
 
-def _check_protocol(args: argparse.Namespace, protocols: Sequence[str], given: Sequence[str], rule: str) -> None:
-    """Refuses flags that were given, and that only some protocols have.
-
-    Raises:
-        InputError: the protocol is another.
-    """
-    if given and args.protocol not in protocols:
-        wrong = f"{given[0]} was given with --protocol {args.protocol}"
-        raise InputError(rule, wrong=wrong, place=given[0], hint=f"--protocol {protocols[0]}")
-
-
 def _timed(args: argparse.Namespace) -> tuple[Schedule, float, float]:
     """When requests are sent, and how long the warm-up and the measurement are, in s."""
-    _check_closed_loop(args)
     if args.replay:
         return _replay(args)
     warmup_s = WARMUP_S if args.warmup_s is None else args.warmup_s
@@ -233,37 +125,6 @@ def _timed(args: argparse.Namespace) -> tuple[Schedule, float, float]:
     if args.curve:
         return _curve(args, warmup_s, gaps)
     return _schedule(args, gaps), warmup_s, DURATION_S if args.duration_s is None else args.duration_s
-
-
-def _check_closed_loop(args: argparse.Namespace) -> None:
-    """Refuses what a closed loop does not have, and what nothing else has.
-
-    Raises:
-        InputError: such a flag was given.
-    """
-    own = typed(args)
-    if args.closed_loop and (own.qps or args.scan or args.search or args.curve or args.replay):
-        raise InputError(
-            "a closed loop must not have an offered load",
-            wrong="both a load and --closed-loop were given",
-            place="--closed-loop",
-            hint="leave it out",
-        )
-    is_closed = args.closed_loop or (args.qps == 0.0 and not args.search)
-    if own.think_time_s is not None and not is_closed:
-        raise InputError(
-            "clients that think must be those of a closed loop",
-            wrong="--think-time was given without --closed-loop",
-            place="--think-time",
-            hint="--closed-loop --think-time 10ms",
-        )
-    if is_closed and own.gaps and args.think_time_s is None:
-        raise InputError(
-            "gaps must be those of an open loop, or of clients that think",
-            wrong=f"both --iadist and {'--closed-loop' if args.closed_loop else '--qps 0'} were given",
-            place="--iadist",
-            hint="--think-time 10ms",
-        )
 
 
 def _schedule(args: argparse.Namespace, gaps: str) -> Schedule:
@@ -277,10 +138,6 @@ def _schedule(args: argparse.Namespace, gaps: str) -> Schedule:
         return OpenLoop.constant(args.qps or FIRST_QPS, gaps)
     if args.closed_loop or args.loadonly or args.qps == 0.0:
         return ClosedLoop() if args.think_time_s is None else ThinkingLoop(args.think_time_s, gaps)
-    if args.qps is None:
-        raise InputError(
-            wrong="no load is given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
-        )
     return OpenLoop.constant(args.qps, gaps)
 
 
@@ -290,13 +147,6 @@ def _curve(args: argparse.Namespace, warmup_s: float, gaps: str) -> tuple[Schedu
     from bayop.load.plan import OpenLoop, Piece
 
     curve = LoadCurve.load(args.curve)
-    if args.peak is None and args.curve in SHAPES:
-        raise InputError(
-            "a built-in curve must be scaled to a peak",
-            wrong="--peak is missing",
-            place="--peak",
-            hint="--peak 100kqps",
-        )
     if args.peak is not None:
         curve = curve.scaled_to(args.peak)
     if args.hours is not None:
