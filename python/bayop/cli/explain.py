@@ -93,7 +93,7 @@ def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]
 
 
 def _print(service: ServiceFile, what: Explained) -> None:
-    from bayop.cli.tune.display import print_explanation
+    from bayop.cli.tune.summary import print_explanation
     from bayop.space import format_setting
 
     screen = console()

@@ -9,9 +9,10 @@ import pytest
 
 from bayop.cli.flags.confirm import add_arguments, looks_of
 from bayop.cli.tune.comparison import sentence
-from bayop.cli.tune.display import _expected, _trial_row, print_summary
+from bayop.cli.tune.display import _trial_row
 from bayop.cli.tune.events import of_saving
 from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
+from bayop.cli.tune.summary import _expected, print_summary
 from bayop.confirm import Comparison
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from bayop.cli.flags import arguments, live_agent, live_file
 from bayop.cli.flags import confirm as confirm_flags
@@ -13,17 +15,17 @@ from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
 from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
-from bayop.confirm import Round, confirm
+from bayop.confirm import Comparison, Round, confirm
 from bayop.errors import InputError
 from bayop.explain import Explanation, explain
 from bayop.live.doubts import other_load
-from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Optimizer, Problem
 from bayop.prior_file import PriorFile
 from bayop.relative_slo import slo_against
-from bayop.search import check_problem, run_search
-from bayop.space import Space
+from bayop.saving import Looks
+from bayop.search import Trial, check_problem, run_search
+from bayop.space import Setting, Space
 from bayop.target.base import Target
 
 EXAMPLE: Final = """\
@@ -127,9 +129,37 @@ def _headroom(args: argparse.Namespace) -> float:
 
 def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
-    baseline = problem.default
     looks = confirm_flags.looks_of(args, is_live=target.is_live)
-    if args.json:
+    display = (_Events if args.json else _display())(target, problem, args, _doubts(target, problem))
+    with display.searching():
+        result = run_search(
+            target,
+            problem,
+            optimizer,
+            max_trials=args.max_trials,
+            hold=args.hold,
+            on_trial=display.on_trial,
+            on_window=display.on_window,
+        )
+
+    def compare(setting: Setting, looks: Looks) -> Comparison:
+        with display.comparing(looks):
+            return confirm(target, setting, problem, looks, seed=args.seed, on_round=display.on_pair)
+
+    outcome = outcome_of(result, looks, compare)
+    undo = _let_go(target, outcome, keep=args.keep)
+    explanation = _explain(args, problem, outcome, optimizer)
+    display.on_end(outcome, undo=undo, explanation=explanation, doubts=_doubts(target, problem, outcome))
+    if outcome.is_worth_holding:
+        return exit_codes.DONE
+    return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
+
+
+class _Events:
+    """The search for programs: one JSON object a line."""
+
+    def __init__(self, target: Target, problem: Problem, args: argparse.Namespace, doubts: Sequence[str]) -> None:
+        self._problem = problem
         print_json(
             {
                 "event": "start",
@@ -142,55 +172,37 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
                 "small_steps": problem.small_steps,
                 "objective": args.objective,
                 "seed": args.seed,
-                "warnings": _doubts(target, baseline),
+                "warnings": doubts,
             }
         )
-        result = run_search(
-            target,
-            problem,
-            optimizer,
-            max_trials=args.max_trials,
-            hold=args.hold,
-            on_trial=lambda t: print_json(events.of_trial(t, problem.slo)),
-            on_window=lambda w: print_json(events.of_trial(w, problem.slo, "window")),
-        )
 
-        def on_round(number: int, pair: Round) -> None:
-            print_json(events.of_pair(number, pair, problem.slo))
+    def searching(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
-        outcome = outcome_of(
-            result,
-            looks,
-            lambda setting, looks: confirm(target, setting, problem, looks, seed=args.seed, on_round=on_round),
-        )
-        undo = _let_go(target, outcome, keep=args.keep)
-        explanation = _explain(args, problem, outcome, optimizer)
-        if explanation is not None:
-            for event in events.of_explanation(explanation):
-                print_json(event)
-        warnings = _doubts(target, baseline, outcome)
-        print_json(events.of_result(outcome, baseline, problem, undo=undo) | {"warnings": warnings})
-    else:
-        from bayop.cli.tune.comparison import show_comparison
-        from bayop.cli.tune.display import print_doubts, print_explanation, print_summary, print_undo, show_search
+    def on_trial(self, trial: Trial) -> None:
+        print_json(events.of_trial(trial, self._problem.slo))
 
-        watts = "W (estimated)" if "power_w" in target.estimated else "W"
-        print_doubts(_doubts(target, baseline))
-        result = show_search(target, problem, optimizer, max_trials=args.max_trials, hold=args.hold, watts=watts)
-        compare = partial(show_comparison, target, problem=problem, seed=args.seed, watts=watts)
-        outcome = outcome_of(result, looks, compare)
-        undo = _let_go(target, outcome, keep=args.keep)
-        is_live = target.is_live
-        print_summary(outcome, baseline, problem, is_held=undo is not None, is_live=is_live, watts=watts)
-        explanation = _explain(args, problem, outcome, optimizer)
-        if explanation is not None:
-            print_explanation(explanation, problem, watts)
-        print_doubts(_doubts(target, baseline, outcome))
-        if undo is not None:
-            print_undo(undo)
-    if outcome.is_worth_holding:
-        return exit_codes.DONE
-    return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
+    def on_window(self, window: Trial) -> None:
+        print_json(events.of_trial(window, self._problem.slo, "window"))
+
+    def comparing(self, _looks: Looks) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def on_pair(self, number: int, pair: Round) -> None:
+        print_json(events.of_pair(number, pair, self._problem.slo))
+
+    def on_end(
+        self, outcome: Outcome, *, undo: str | None, explanation: Explanation | None, doubts: Sequence[str]
+    ) -> None:
+        for event in () if explanation is None else events.of_explanation(explanation):
+            print_json(event)
+        print_json(events.of_result(outcome, self._problem.default, self._problem, undo=undo) | {"warnings": doubts})
+
+
+def _display() -> Any:  # noqa: ANN401 -- of the same shape as `_Events`
+    from bayop.cli.tune.display import Display  # `--json` must not pay for rich
+
+    return Display
 
 
 def _explain(args: argparse.Namespace, problem: Problem, outcome: Outcome, optimizer: Optimizer) -> Explanation | None:
@@ -210,13 +222,14 @@ def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> str | None:
     return None
 
 
-def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | None = None) -> list[str]:
+def _doubts(target: Target, problem: Problem, outcome: Outcome | None = None) -> list[str]:
     """What makes the numbers doubtful, of a live machine as the comparison has shown it, else as the default did."""
     if not target.is_live:
         return list(target.doubts)
     if outcome is not None and outcome.comparison is not None:
         return [*target.doubts, *doubts(outcome.comparison, target.qps)]
-    return [*target.doubts, *other_load(None if baseline is None else baseline.get("qps"), target.qps)]
+    default = problem.default
+    return [*target.doubts, *other_load(None if default is None else default.get("qps"), target.qps)]
 
 
 def _check_flags(args: argparse.Namespace) -> None:

@@ -2,218 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from statistics import fmean
-from typing import Final
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bayop.cli.terminal.output import console as make_console
-from bayop.cli.terminal.output import new_table
+from bayop.cli.terminal.output import new_table, progress
 from bayop.cli.terminal.tables import FittingTable
-from bayop.cli.tune.comparison import sentence
+from bayop.cli.tune.comparison import describe_window
 from bayop.cli.tune.outcome import Outcome
+from bayop.cli.tune.summary import print_explanation, print_summary
+from bayop.confirm import Round
 from bayop.explain import Explanation
-from bayop.measurement import Measurement
-from bayop.optimize.base import Optimizer, Prediction, Problem
-from bayop.report.ended import ENDED_BECAUSE
-from bayop.search import Result, Trial, run_search
-from bayop.slo import QPS, Quantities, Slo
-from bayop.space import format_setting, format_value
+from bayop.optimize.base import Problem
+from bayop.saving import Looks
+from bayop.search import Trial
+from bayop.slo import QPS
+from bayop.space import format_value
 from bayop.target.base import Target
-from bayop.units import HOURS_PER_YEAR, format_in_column
-
-_FAR: Final = 4.0
-"""So many times the limit is far from what a search has tried."""
+from bayop.units import format_in_column
 
 
-def show_search(
-    target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int, hold: int, watts: str
-) -> Result:
-    """Runs the search with a live display on a terminal; elsewhere with a line for every trial, as it ends.
+class Display:
+    """A live table on a terminal; elsewhere a line for every trial, and for every pair of windows, as it ends.
 
-    Of a hold only the windows are shown in which another setting was held than before.
+    Of a hold only the windows are shown that missed the SLO, or in which another setting was held than before.
     """
-    console = make_console()
-    console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
-    table = _trial_table(problem)
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("at most,"),
-        TimeElapsedColumn(),
-        console=console,
-    )
-    trials_task = progress.add_task("trials", total=max_trials)
-    windows_task = progress.add_task("windows held", total=hold, visible=hold > 0)
-    trials: list[Trial] = []
-    windows: list[Trial] = []
 
-    def show(label: str, trial: Trial, known: Sequence[Trial]) -> None:
-        table.add_row(label, *_trial_row(trial, known, problem, watts))
-        if not console.is_terminal:
-            console.print(table.last_line())
-
-    def on_trial(trial: Trial) -> None:
-        trials.append(trial)
-        progress.advance(trials_task)
-        show(str(trial.number), trial, trials)
-
-    def on_window(window: Trial) -> None:
-        moved = not windows or windows[-1].setting != window.setting
-        windows.append(window)
-        progress.advance(windows_task)
-        if moved or not window.meets_slo:
-            show(f"{len(trials)}+{window.number}", window, trials)
-
-    run = partial(
-        run_search, target, problem, optimizer, max_trials=max_trials, hold=hold, on_trial=on_trial, on_window=on_window
-    )
-    if console.is_terminal:
-        with Live(Group(table, progress), console=console, refresh_per_second=8):
-            result = run()
-    else:
-        result = run()
-    _print_remarks(trials, windows, hold, problem.slo)
-    return result
-
-
-def _print_remarks(trials: Sequence[Trial], windows: Sequence[Trial], hold: int, slo: Slo) -> None:
-    console = make_console()
-    for trial in trials:
-        if trial.measurement.cut_short is not None:
-            console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
-    if windows:
-        over = sum(not w.meets_slo for w in windows)
-        console.print(f"Held for {len(windows)} windows, of which {over or 'none'} missed {slo}.")
-    elif hold:
-        console.print("No window was held: nothing was found that could be.")
-
-
-def print_doubts(doubts: Sequence[str]) -> None:
-    """What a reader has to know before believing the numbers."""
-    console = make_console()
-    for doubt in doubts:
-        console.print(f"[bold yellow]Warning:[/bold yellow] {doubt}.")
-
-
-def print_summary(
-    outcome: Outcome, baseline: Measurement | None, problem: Problem, *, is_held: bool, is_live: bool, watts: str
-) -> None:
-    """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
-    console, result = make_console(), outcome.result
-    trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
-    console.print(f"Ended after {trials}: {ENDED_BECAUSE[result.stopped]}.")
-    if result.setting is None:
-        stays = "; the default is applied" if is_live else ""
-        console.print(f"[bold red]No setting is trusted to meet {problem.slo}{stays}.[/bold red]")
-        return
-    if result.is_default:
-        console.print(_default_is_best(problem, baseline, watts))
-        return
-    text = format_setting(result.setting)
-    if outcome.setting is None:
-        console.print(f"[bold yellow]Not kept:[/bold yellow] {text}{'; the default is applied' if is_live else ''}.")
-    elif not is_live:
-        console.print(f"[bold green]Found:[/bold green] {text} (no machine was touched)")
-    elif is_held:
-        console.print(f"[bold green]Applied:[/bold green] {text}")
-    else:
-        why = "--keep applies it" if outcome.is_worth_holding else "it was not measured beside the default"
-        console.print(f"[bold green]Found:[/bold green] {text}; the machine's own settings are back ({why}).")
-    if outcome.comparison is not None:
-        console.print(sentence(outcome.comparison, problem, watts))
-        return
-    known, quantities, objective = _known(result, problem)
-    power_w = quantities["power_w"]
-    console.print(f"{known}: {power_w:.1f} {watts}, {_latencies(quantities, problem.slo)}.")
-    if baseline is not None:
-        default_w, name = baseline["power_w"], problem.objective.name
-        worth = _worth(default_w, power_w, watts)
-        if name != "power":
-            share = 1.0 - objective / problem.objective.of(baseline)
-            worth = f"This setting {'saves' if share >= 0 else 'costs'} {abs(share):.0%} of {name}."
-        console.print(
-            f"The default draws {default_w:.1f} {watts} at {_default_latencies(baseline, problem.slo)}. {worth}"
+    def __init__(self, target: Target, problem: Problem, args: argparse.Namespace, doubts: Sequence[str]) -> None:
+        self._target, self._problem, self._hold = target, problem, args.hold
+        self._watts = "W (estimated)" if "power_w" in target.estimated else "W"
+        self._trials: list[Trial] = []
+        self._windows: list[Trial] = []
+        self._console = make_console()
+        self._print_doubts(doubts)
+        self._console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
+        self._table = _trial_table(problem)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("at most,"),
+            TimeElapsedColumn(),
+            console=self._console,
         )
+        self._trials_task = self._progress.add_task("trials", total=args.max_trials)
+        self._windows_task = self._progress.add_task("windows held", total=args.hold, visible=args.hold > 0)
 
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Shows the search while it runs, and then what was special."""
+        is_terminal, shown = self._console.is_terminal, Group(self._table, self._progress)
+        with Live(shown, console=self._console, refresh_per_second=8) if is_terminal else nullcontext():
+            yield
+        self._print_remarks()
 
-def print_explanation(explanation: Explanation, problem: Problem, watts: str) -> None:
-    """What the model expects of the result, and of what differs from it in one knob."""
-    console, names = make_console(), [limit.quantity for limit in problem.slo.limits]
-    table = new_table(drop=[])
-    for column in ("instead", "power", "", *(name.removesuffix("_us") for name in names), f"meets {problem.slo}"):
-        table.add_column(column, justify="left" if column == "instead" else "right", no_wrap=True)
+    def on_trial(self, trial: Trial) -> None:
+        """A trial is over."""
+        self._trials.append(trial)
+        self._progress.advance(self._trials_task)
+        self._show(str(trial.number), trial)
 
-    def add(label: str, prediction: Prediction, change: str) -> None:
-        power = f"{prediction.quantities['power_w']:.1f} {watts}"
-        latencies = [_expected(prediction.quantities[limit.quantity], limit.limit_us) for limit in problem.slo.limits]
-        table.add_row(label, power, change, *latencies, f"{prediction.slo_probability:.0%}")
+    def on_window(self, window: Trial) -> None:
+        """A window of the hold is over."""
+        moved = not self._windows or self._windows[-1].setting != window.setting
+        self._windows.append(window)
+        self._progress.advance(self._windows_task)
+        if moved or not window.meets_slo:
+            self._show(f"{len(self._trials)}+{window.number}", window)
 
-    add("the result", explanation.prediction, "")
-    for alternative in explanation.alternatives:
-        value = format_value(alternative.knob, alternative.value)
-        label = f"{alternative.knob} {value}" + (", the fastest" if alternative.move == "fastest" else "")
-        change = alternative.prediction.objective / explanation.prediction.objective - 1.0
-        add(label, alternative.prediction, f"{change:+.1%}")
-    console.print("The model's view of the result, and of what differs from it in one knob:")
-    console.print(table)
+    @contextmanager
+    def comparing(self, looks: Looks) -> Iterator[None]:
+        """Shows how far the comparison of the default and the result is."""
+        self._console.print("Measuring the default and the result again, in turns:")
+        with progress("pairs, at most", looks.most_pairs) as self._pairs:
+            yield
 
+    def on_pair(self, number: int, pair: Round) -> None:
+        """A window of the default and one of the result are over."""
+        self._pairs.advance()
+        if not self._console.is_terminal:
+            windows = (f"{name} {describe_window(m, self._problem, self._watts)}" for name, m in pair.items())
+            self._console.print(f"pair {number}: {'; '.join(windows)}")
 
-def _expected(latency_us: float, limit_us: float) -> str:
-    """A latency that a model expects; far beyond the limit it knows no more than that."""
-    far_us = _FAR * limit_us
-    return f"{'>' * (latency_us > far_us)}{format_in_column(min(latency_us, far_us), 'us')}"
+    def on_end(
+        self, outcome: Outcome, *, undo: str | None, explanation: Explanation | None, doubts: Sequence[str]
+    ) -> None:
+        """Everything is done; `undo` takes back what stays applied, None when nothing does."""
+        problem, is_live = self._problem, self._target.is_live
+        print_summary(outcome, problem.default, problem, is_held=undo is not None, is_live=is_live, watts=self._watts)
+        if explanation is not None:
+            print_explanation(explanation, problem, self._watts)
+        self._print_doubts(doubts)
+        if undo is not None:
+            self._console.print(f"It stays applied until the agent stops, another search begins, or: {undo}")
 
+    def _show(self, label: str, trial: Trial) -> None:
+        self._table.add_row(label, *_trial_row(trial, self._trials, self._problem, self._watts))
+        if not self._console.is_terminal:
+            self._console.print(self._table.last_line())
 
-def print_undo(command: str) -> None:
-    """How what stays applied is taken back."""
-    make_console().print(f"It stays applied until the agent stops, another search begins, or: {command}")
+    def _print_remarks(self) -> None:
+        for trial in self._trials:
+            if trial.measurement.cut_short is not None:
+                self._console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
+        if self._windows:
+            over = sum(not w.meets_slo for w in self._windows)
+            self._console.print(
+                f"Held for {len(self._windows)} windows, of which {over or 'none'} missed {self._problem.slo}."
+            )
+        elif self._hold:
+            self._console.print("No window was held: nothing was found that could be.")
 
-
-def _default_is_best(problem: Problem, baseline: Measurement | None, watts: str) -> str:
-    """That every knob is better left to the operating system; without a baseline when the search has found `auto`."""
-    text = "[bold green]The default is best:[/bold green] no setting that was tried takes less under the SLO."
-    if baseline is None:
-        return text
-    return f"{text} It draws {baseline['power_w']:.1f} {watts} at {_default_latencies(baseline, problem.slo)}."
-
-
-def _latencies(quantities: Quantities, slo: Slo) -> str:
-    """The latencies that the SLO bounds: `p99 486 us, p50 95 us`."""
-    return ", ".join(
-        f"{limit.quantity.removesuffix('_us')} {quantities[limit.quantity]:.0f} us" for limit in slo.limits
-    )
-
-
-def _default_latencies(baseline: Measurement, slo: Slo) -> str:
-    """The same; one alone needs no name, which the sentence before has said."""
-    return _latencies(baseline, slo) if slo.also else f"{baseline[slo.quantity]:.0f} us"
-
-
-def _worth(default_w: float, power_w: float, watts: str) -> str:
-    """What a setting saves (or costs) against the default, in watts, per cent and energy a year."""
-    saved_w = default_w - power_w
-    word = "saves" if saved_w >= 0 else "costs"
-    kwh = abs(saved_w) * HOURS_PER_YEAR / 1000
-    return (
-        f"This setting {word} {abs(saved_w):.1f} {watts} ({abs(saved_w) / default_w:.0%}): "
-        f"{kwh:.0f} kWh per server and year at this load."
-    )
-
-
-def _known(result: Result, problem: Problem) -> tuple[str, Quantities, float]:
-    """What is known of the setting that was found and of its objective: by the model, else the means of its windows."""
-    if result.prediction is not None:
-        return "Expected", result.prediction.quantities, result.prediction.objective
-    windows = [t.measurement for t in result.trials if t.setting == result.setting and not t.measurement.censored]
-    names = set.intersection(*(set(window.quantities) for window in windows))
-    means = {name: fmean(window[name] for window in windows) for name in names}
-    return "Measured", means, fmean(problem.objective.of(window) for window in windows)
+    def _print_doubts(self, doubts: Sequence[str]) -> None:
+        """What a reader has to know before believing the numbers."""
+        for doubt in doubts:
+            self._console.print(f"[bold yellow]Warning:[/bold yellow] {doubt}.")
 
 
 def _trial_table(problem: Problem) -> FittingTable:
