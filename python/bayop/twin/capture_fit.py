@@ -72,7 +72,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class CapturePrediction:
     """What a fit says of a capture, beside what that showed.
 
     Attributes:
@@ -104,7 +104,7 @@ class CaptureFit:
 
     values: Mapping[str, float]
     estimates: Sequence[Estimate]
-    predictions: Sequence[Prediction]
+    predictions: Sequence[CapturePrediction]
     is_complete: bool
 
 
@@ -229,7 +229,7 @@ class CaptureProblem:
             capture.handlers.times_factor(1.0 / (factor * (1e3 / capture.freq_mhz + memory_us))) for capture in captures
         ).line()
 
-    def _prediction(self, values: Mapping[str, float], capture: Observed, *, held_out: bool) -> Prediction:
+    def _prediction(self, values: Mapping[str, float], capture: Observed, *, held_out: bool) -> CapturePrediction:
         """What the profile with some values says; packets come as often as the load and the acknowledgements say."""
         profile = with_values(self._profile, values)
         simulated = simulate_cells(
@@ -237,7 +237,7 @@ class CaptureProblem:
         )[0]
         packets_per_s = capture.requests_per_s * (1.0 + values[_ACKS])
         quantities = {**simulated, "packets_per_interrupt": packets_per_s / simulated["interrupts_per_s"]}
-        return Prediction(capture, held_out, {name: quantities[name] for name in QUANTITIES})
+        return CapturePrediction(capture, held_out, {name: quantities[name] for name in QUANTITIES})
 
     def _estimates(
         self, values: Mapping[str, float], others: Sequence[Mapping[str, float]], *, is_complete: bool

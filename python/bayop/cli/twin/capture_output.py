@@ -14,7 +14,7 @@ from bayop.units import round_significant
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayop.twin.capture_fit import CaptureFit, Estimate, Prediction
+    from bayop.twin.capture_fit import CaptureFit, CapturePrediction, Estimate
     from bayop.twin.observed import Observed
 
 _QUANTITIES: Final[Mapping[str, tuple[str, str]]] = {
@@ -75,7 +75,7 @@ def _parameter_event(estimate: Estimate) -> dict[str, object]:
     }
 
 
-def _prediction_event(prediction: Prediction) -> dict[str, object]:
+def _prediction_event(prediction: CapturePrediction) -> dict[str, object]:
     measured = prediction.capture.quantities
     errors = {name: 100.0 * error for name in measured if (error := prediction.error(name)) is not None}
     return {
@@ -118,7 +118,7 @@ def print_tables(out: Path, fit: CaptureFit, sweeps: int) -> None:
     console().print(literal(f"Written: {out}"))
 
 
-def _predictions(predictions: Sequence[Prediction]) -> Table:
+def _predictions(predictions: Sequence[CapturePrediction]) -> Table:
     """What was measured of no capture is not shown: of power, it would be the watts of another machine."""
     measured = {name for prediction in predictions for name in prediction.capture.quantities}
     shown = {name: how for name, how in _QUANTITIES.items() if name in measured}
