@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import points_of
 
-from bayop.experiments.rig.day.record import Held, RigDay, Turn, Who
+from bayop.experiments.rig.day.record import RigDay, RunWindow, Turn, Who
 from bayop.report.rig_day.figures import draw_hours
 from bayop.report.rig_day.report import caveats, headline, write_report
 from bayop.report.style import SLO_COLOUR, bayop_style
@@ -28,7 +28,7 @@ def day() -> RigDay:
         turn = Turn(number // 2, number % 2, who, 100.0, start_s, ends_s, latency_us, 1000, over, 1000, cpu_s, polls)
         record.turns.append(turn)
         if not is_default:
-            record.windows.append(Held(start_s + 1.0, 8.0, "hold", {"napi.gro_flush_timeout_us": 200.0}))
+            record.windows.append(RunWindow(start_s + 1.0, 8.0, "hold", {"napi.gro_flush_timeout_us": 200.0}))
     return record
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from bayop.daemon.operator.client import ask
 from bayop.errors import BayopError, DriftError, UnsupportedError
-from bayop.experiments.rig.day.record import Held, RigDay
+from bayop.experiments.rig.day.record import RigDay, RunWindow
 from bayop.experiments.rig.day.server import Server
 from bayop.experiments.rig.veth import start
 from bayop.last_words import LastWords
@@ -171,7 +171,7 @@ class Keeper:
     def note(self, record: RigDay) -> None:
         """Takes over what its state remembers."""
         record.windows = [
-            Held(row["start_s"], row["duration_s"], row["phase"], row["setting"])
+            RunWindow(row["start_s"], row["duration_s"], row["phase"], row["setting"])
             for row in read(self._state, "window", last=_MOST)
         ]
         searches = read(self._state, "search", last=_MOST)

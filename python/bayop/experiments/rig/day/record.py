@@ -49,7 +49,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RunWindow:
     """A window of `bayop run`, as its state has it; the setting is None for the default."""
 
     start_s: float
@@ -91,7 +91,7 @@ class RigDay:
     seed: int
     busy_before: float | None
     turns: list[Turn] = field(default_factory=list)
-    windows: list[Held] = field(default_factory=list)
+    windows: list[RunWindow] = field(default_factory=list)
     searches: int = 0
     trials: int = 0
     brain_cpu_s: float = 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.control.ledger import Phase
-from bayop.experiments.rig.day.record import Held, RigDay, Turn, Who
+from bayop.experiments.rig.day.record import RigDay, RunWindow, Turn, Who
 from bayop.saving import PairedSaving, paired_saving
 from bayop.space import Setting
 
@@ -79,7 +79,7 @@ def held_share(day: RigDay) -> float:
     return min(held_s / whole_s, 1.0) if whole_s else 0.0
 
 
-def windows_of(day: RigDay, turn: Turn) -> list[Held]:
+def windows_of(day: RigDay, turn: Turn) -> list[RunWindow]:
     """What `bayop run` had in effect in a turn, window by window."""
     return [window for window in day.windows if turn.start_s <= window.start_s < turn.end_s]
 

@@ -9,7 +9,7 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.experiments.rig.day.play import Latencies, RigDayPlan, latency_us
-from bayop.experiments.rig.day.record import Held, RigDay, Turn, Who
+from bayop.experiments.rig.day.record import RigDay, RunWindow, Turn, Who
 from bayop.experiments.rig.day.summary import (
     cpu_saving,
     held_share,
@@ -41,9 +41,9 @@ def day() -> RigDay:
             over = 10 * (who == "bayop")
             record.turns.append(Turn(hour, part, who, 100.0, start_s, time_s, 300.0, 990, over, 1000, cpu_s, polls))
             if who == "bayop":
-                record.windows.append(Held(start_s + 1.0, 2.0, "trial", {GRO_FLUSH_TIMEOUT_US: 100}))
-                record.windows.append(Held(start_s + 3.0, 5.0, "hold", {GRO_FLUSH_TIMEOUT_US: 200}))
-                record.windows.append(Held(start_s + 8.0, 1.0, "default", None))
+                record.windows.append(RunWindow(start_s + 1.0, 2.0, "trial", {GRO_FLUSH_TIMEOUT_US: 100}))
+                record.windows.append(RunWindow(start_s + 3.0, 5.0, "hold", {GRO_FLUSH_TIMEOUT_US: 200}))
+                record.windows.append(RunWindow(start_s + 8.0, 1.0, "default", None))
     return record
 
 
