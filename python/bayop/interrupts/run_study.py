@@ -17,53 +17,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Campaign:
-    """The runs of one folder.
+class LogFolder:
+    """The runs of one folder, which is a campaign.
 
     Attributes:
-        name: Of the campaign: the folder's.
-        folder: Where the files are.
+        name: The folder's, and the campaign's.
+        path: Where the files are.
         runs: The runs, in the order of their trials.
     """
 
     name: str
-    folder: Path
+    path: Path
     runs: Sequence[Run]
 
 
-def find_campaigns(folders: Iterable[Path], *, ebbrt_app: EbbrtApp | None = None) -> list[Campaign]:
+def find_log_folders(paths: Iterable[Path], *, ebbrt_app: EbbrtApp | None = None) -> list[LogFolder]:
     """What there is to import; nothing is read but the names of files.
 
     Raises:
         InputError: a folder can't be read, has no name of its own, or has no run or one that is not whole.
     """
-    campaigns: list[Campaign] = []
-    for folder in folders:
-        name = folder.resolve().name
+    folders: list[LogFolder] = []
+    for path in paths:
+        name = path.resolve().name
         if not name or not name.isprintable():
-            raise InputError("a folder is a campaign, whose name must be one line of text", value=str(folder))
-        if name in {campaign.name for campaign in campaigns}:
-            raise InputError("a folder is a campaign, and must have a name of its own", value=str(folder))
+            raise InputError("a folder is a campaign, whose name must be one line of text", value=str(path))
+        if name in {folder.name for folder in folders}:
+            raise InputError("a folder is a campaign, and must have a name of its own", value=str(path))
         try:
-            files = [path.name for path in folder.iterdir()]
+            files = [file.name for file in path.iterdir()]
         except OSError as error:
             is_file = isinstance(error, NotADirectoryError)
-            hint = f"bayop study export {folder} --out FILE.parquet reads tables" if is_file else None
-            raise unreadable(folder, error).but(hint=hint) from error
+            hint = f"bayop study export {path} --out FILE.parquet reads tables" if is_file else None
+            raise unreadable(path, error).but(hint=hint) from error
         try:
-            campaigns.append(Campaign(name, folder, find_runs(files, ebbrt_app=ebbrt_app)))
+            folders.append(LogFolder(name, path, find_runs(files, ebbrt_app=ebbrt_app)))
         except InputError as error:
-            raise error.at(str(folder)) from error
-    return campaigns
+            raise error.at(str(path)) from error
+    return folders
 
 
 def study_of(
-    campaigns: Sequence[Campaign], *, open_log: Callable[[Path], Log], on_log: Callable[[], None]
+    folders: Sequence[LogFolder], *, open_log: Callable[[Path], Log], on_log: Callable[[], None]
 ) -> pl.DataFrame:
-    """The study of some campaigns.
+    """The study of some folders.
 
     Args:
-        campaigns: What to import.
+        folders: What to import.
         open_log: Looks into a log, and knows the rates of its machine.
         on_log: Called after each log.
 
@@ -74,11 +74,11 @@ def study_of(
     from bayop.study.trial import frame_of
 
     rows, files = [], []
-    for campaign in campaigns:
-        for trial, run in enumerate(campaign.runs, 1):
-            fields = trial_of(run, campaign.folder, open_log=open_log, on_log=on_log)
-            rows.append({"study": campaign.name, "trial": trial, **fields})
-            files.append(campaign.folder / run.client)
+    for folder in folders:
+        for trial, run in enumerate(folder.runs, 1):
+            fields = trial_of(run, folder.path, open_log=open_log, on_log=on_log)
+            rows.append({"study": folder.name, "trial": trial, **fields})
+            files.append(folder.path / run.client)
 
     def where(row: int | None, column: str | None) -> str:
         place = "the study" if row is None else f"the run of {files[row]}"

@@ -9,7 +9,7 @@ from tests.support.interrupt_logs import MUTILATE, linux_run, write_files
 from bayop.errors import InputError
 from bayop.interrupts.layout import ENERGY_UNIT_J, TSC_HZ
 from bayop.interrupts.log import open_log
-from bayop.interrupts.run_study import Campaign, find_campaigns, study_of
+from bayop.interrupts.run_study import LogFolder, find_log_folders, study_of
 
 START = 11_179_492_725_437
 LABELS = {
@@ -22,7 +22,7 @@ SIZES = {"64B": 64, "8192B": 8192}
 
 
 def imported(*folders: Path) -> pl.DataFrame:
-    return study_of(find_campaigns(folders), open_log=open_log, on_log=lambda: None)
+    return study_of(find_log_folders(folders), open_log=open_log, on_log=lambda: None)
 
 
 def raw(log: Path, out: Path, idle: str) -> None:
@@ -86,32 +86,32 @@ def test_folders_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     folders = [write_files(tmp_path / "logs", linux_run()), write_files(tmp_path / "x" / "logs", linux_run())]
     with pytest.raises(InputError, match="a folder is a campaign, and must have a name of its own"):
-        find_campaigns(folders)
+        find_log_folders(folders)
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "not\udcff text"])
 def test_a_folder_whose_name_is_no_text(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="whose name must be one line of text"):
-        find_campaigns([write_files(tmp_path / name, linux_run())])
+        find_log_folders([write_files(tmp_path / name, linux_run())])
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     write_files(tmp_path, {"file": ""})
     for name, why in (("no", "no such file"), ("file", "not a directory")):
         with pytest.raises(InputError, match=f"cannot read .*{name}: {why}"):
-            find_campaigns([tmp_path / name])
+            find_log_folders([tmp_path / name])
 
 
 def test_what_is_wrong_with_the_names_is_said_of_their_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        find_campaigns([tmp_path])
+        find_log_folders([tmp_path])
     assert caught.value.place == str(tmp_path)
 
 
 def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write_files(tmp_path / "today", linux_run()))
-    (campaign,) = find_campaigns([Path()])
-    assert campaign == Campaign("today", Path(), campaign.runs)
+    (folder,) = find_log_folders([Path()])
+    assert folder == LogFolder("today", Path(), folder.runs)
 
 
 def test_a_number_that_no_study_has_is_said_of_the_runs_file(tmp_path: Path) -> None:

@@ -39,15 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Finds the runs, reads their logs and writes the study."""
-    from bayop.interrupts.run_study import find_campaigns, study_of
+    from bayop.interrupts.run_study import find_log_folders, study_of
     from bayop.study import write_study
 
     # Logs take minutes to read; what can't be written is said before.
     check_out(args.out)
-    campaigns = find_campaigns(args.folders, ebbrt_app=args.ebbrt_app)
-    logs = sum(len(one.logs) for campaign in campaigns for one in campaign.runs)
+    folders = find_log_folders(args.folders, ebbrt_app=args.ebbrt_app)
+    logs = sum(len(one.logs) for folder in folders for one in folder.runs)
     with progress("logs", logs) as bar:
-        frame = study_of(campaigns, open_log=lambda path: open_given(path, args), on_log=bar.advance)
+        frame = study_of(folders, open_log=lambda path: open_given(path, args), on_log=bar.advance)
     write_study(frame, args.out)
     print_written(args.out, trials=frame.height, columns=frame.width, json=args.json)
     return 0
