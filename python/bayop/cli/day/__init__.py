@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments, rig
-from bayop.cli.flags.actions import with_flag
 from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
 from bayop.units import round_significant
@@ -89,21 +87,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _play(args: argparse.Namespace, plan: RigDayPlan, machine: Any) -> RigDay:  # noqa: ANN401 -- Rig is loaded late
     """Plays; whatever ends it, what was seen is written."""
-    from bayop.errors import BayopError
     from bayop.experiments.rig.day.play import play_rig_day, record_of
-    from bayop.report import DATA
     from bayop.report.rig_day.report import write_report
 
     record = record_of(plan, machine)
     display = _Events(record) if args.json else _display(record)
-    try:
+    with rig.recorded(record, args, display.on_data):
         play_rig_day(plan, machine, record, display.on_turn)
-    except BaseException as error:
-        record.failure = with_flag(error, args).message if isinstance(error, BayopError) else type(error).__name__
-        raise
-    finally:
-        (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
-        display.on_data(args.out / DATA)
     display.on_end(write_report(record, args.out, __version__))
     return record
 

@@ -1,13 +1,22 @@
-"""`--agent-program`: the agent that the rig of `bayop live` and `bayop day` runs."""
+"""What `bayop live` and `bayop day` share: the agent that their rig runs, and the record of what it has shown."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bayop.cli.flags import arguments
-from bayop.errors import UnsupportedError
+from bayop.cli.flags.actions import with_flag
+from bayop.errors import BayopError, UnsupportedError
+
+if TYPE_CHECKING:
+    from bayop.experiments.rig.day.record import RigDay
+    from bayop.experiments.rig.record import LiveRecord
 
 
 def add_agent_program(parser: argparse.ArgumentParser) -> None:
@@ -36,3 +45,19 @@ def program(path: Path, *, target: str) -> Path:
             hint=f"make {target} builds and names it",
         )
     return Path(found).resolve()
+
+
+@contextmanager
+def recorded(record: LiveRecord | RigDay, args: argparse.Namespace, on_data: Callable[[Path], None]) -> Iterator[None]:
+    """Writes what was measured into the report's folder, whatever ends the block; a failure is noted in it."""
+    from bayop.report import DATA
+
+    try:
+        yield
+    except BaseException as error:
+        record.failure = with_flag(error, args).message if isinstance(error, BayopError) else type(error).__name__
+        raise
+    finally:
+        file = args.out / DATA
+        file.write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
+        on_data(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,11 +10,10 @@ from bayop import __version__
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, rig
 from bayop.cli.flags import confirm as confirm_flags
-from bayop.cli.flags.actions import with_flag
 from bayop.cli.flags.applications import add_applications, application_of
 from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
-from bayop.errors import BayopError, InputError
+from bayop.errors import InputError
 from bayop.live.patience import PATIENCE_S
 from bayop.units import round_significant
 
@@ -131,7 +129,6 @@ def _experiment(
     """Runs the experiment; whatever ends it, what was measured is written."""
     from bayop.experiments.rig.experiment import run_experiment
     from bayop.experiments.rig.record import LiveRecord, Point
-    from bayop.report import DATA
 
     record = LiveRecord(
         machine=target.description,
@@ -146,22 +143,9 @@ def _experiment(
         application=args.app,
     )
     display = _Events(record, problem) if args.json else _display(record, problem)
-    try:
+    with rig.recorded(record, args, display.on_data):
         grid = _grid(args.timeouts)
-        run_experiment(
-            target,
-            problem,
-            grid,
-            record,
-            max_trials=args.max_trials,
-            on_point=display.on_point,
-        )
-    except BaseException as error:
-        record.failure = with_flag(error, args).message if isinstance(error, BayopError) else type(error).__name__
-        raise
-    finally:
-        (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
-        display.on_data(args.out / DATA)
+        run_experiment(target, problem, grid, record, max_trials=args.max_trials, on_point=display.on_point)
     from bayop.experiments.rig.summary import shortfall
     from bayop.report.live.report import write_report
 
