@@ -72,7 +72,8 @@ def _draw(rows: Sequence[tuple[str, Saving]], quantity: str, among: Sequence[Map
         "default", (0.0, 1.0), xycoords=("data", "axes fraction"), xytext=(8, 2), textcoords="offset points",
         fontsize=8, color=INK,
     )  # fmt: skip
-    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}".replace("-", "\N{MINUS SIGN}"))
+    decimals = _decimals([100 * tick for tick in axes.get_xticks()])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.{decimals}f}".replace("-", "\N{MINUS SIGN}"))
     axes.set_xlabel(f"reduction in {quantity_name(quantity)} against the default (%)")
     return figure
 
@@ -96,6 +97,12 @@ def _limits(axes: Axes, shares: Sequence[Reduction], *, longest: int) -> None:
     text = min(0.7, _LETTER_WIDTH * (longest + 2))
     axes.set_xlim(low - 0.03 * span, high + span * text / (1.0 - text))
     axes.set_xticks([t for t in axes.get_xticks() if low - 0.03 * span <= t <= high + 0.03 * span])
+
+
+def _decimals(ticks: Sequence[float]) -> int:
+    """How many decimals tell evenly spaced ticks from each other."""
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
+    return len(f"{step:.4g}".partition(".")[2])
 
 
 def _distinct(conditions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

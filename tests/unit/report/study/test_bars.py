@@ -97,6 +97,15 @@ def test_the_axis_is_in_percent_of_the_default() -> None:
     assert high > 0.6, "room for the longest text"
 
 
+def test_ticks_have_the_decimals_that_their_step_needs() -> None:
+    figure = draw_savings(
+        [saving("linux", "p99<500us", 0.12, (-0.025, 0.12), setting={"cpu.freq_mhz": 1700})], "power_w"
+    )
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == [f"{MINUS}2.5", "0.0", "2.5", "5.0", "7.5", "10.0"]
+
+
 def test_one_knob_stands_beside_both() -> None:
     tuned = {
         DELAY_ONLY: [saving("linux", DELAY_ONLY, 0.1, setting={"nic.rx_usecs": 300})],
