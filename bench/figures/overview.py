@@ -8,38 +8,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayop.objective import Objective
-from bayop.optimize import make_optimizer
-from bayop.optimize.base import Problem
 from bayop.recorded.rows import study_target
 from bayop.recorded.target import StudyTarget
 from bayop.report.day.search_maps import colour_bar, draw_map
 from bayop.report.search_path import draw_paths
 from bayop.report.style import COLOURS, SLO_COLOUR, bayop_style
 from bayop.report.svg import Drawing
-from bayop.search import Result, run_search
+from bayop.search import Result, tune
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
-from bayop.study.example import example_file
 
 LOAD_QPS: Final = 600_000.0
 SLO: Final = Slo.parse("p99<500us")
 SEED: Final = 0
-MOST_TRIALS: Final = 15
 COMMAND: Final = "bayop tune --target study --data example:memcached --load 600k --slo 'p99<500us'"
+
+
+def search() -> tuple[StudyTarget, Result]:
+    """What `COMMAND` searches, and how."""
+    target = study_target("example:memcached", os="linux", qps=LOAD_QPS, seed=SEED)
+    return target, tune(target, SLO, seed=SEED)
 
 
 def drawing() -> Drawing:
     """What `COMMAND` finds, over what the study measured."""
-    target = study_target(example_file("memcached"), os="linux", qps=LOAD_QPS, seed=SEED)
-    problem = Problem(target.space.without_auto(), SLO, Objective.parse("power", SLO), LOAD_QPS)
-    result = run_search(target, problem, make_optimizer("grey-box", problem, seed=SEED), max_trials=MOST_TRIALS)
     return Drawing(
         "overview",
         "BayOp finds the interrupt delay and the CPU frequency that meet the SLO for the least power",
         "A map of power over interrupt delay and frequency with the path of a search, and bars of power and latency.",
         "",
-        draw(target, result),
+        draw(*search()),
     )
 
 
