@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
@@ -25,12 +25,14 @@ from bayop.target.base import Modelled
 LATTICE: Final = MappingProxyType({RX_USECS: 2.0, FREQ_MHZ: 100.0})
 _SAFEST: Final[Mapping[str, Safest]] = MappingProxyType({RX_USECS: "low", FREQ_MHZ: "high"})
 
-# Relative sd of a 20 s window, from the repeats in the published study.
-NOISE: Final = MappingProxyType(
-    {"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001}
-)
+NOISE: Final = MappingProxyType({"power_w": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001})
+"""Relative sd of a 20 s window of the published study of [D], and of a study that does not show its own."""
+
 LATENCY_NOISE: Final = 0.02
-_WINDOW_S: Final = 20.0
+"""The same of a latency quantile."""
+
+LEAST_REPEATS: Final = 8
+"""So many trials more than settings tell a standard deviation to a quarter."""
 
 
 class StudyTarget(Modelled):
@@ -57,6 +59,7 @@ class StudyTarget(Modelled):
             self._knobs, self._surface = _surface(selection)
         except InputError as error:
             raise error.at(f"{source}, {os}, {qps:g} qps") from error
+        self._noise = _noise([r for r in selection if tuple(r.setting) == self._knobs], self._surface.names)
         self._defaults = [r.quantities for r in selection if r.is_default]
         settings = {tuple(r.setting.values()) for r in selection if tuple(r.setting) == self._knobs}
         left_out = len(settings) - math.prod(len(axis) for axis in self._surface.axes)
@@ -76,8 +79,8 @@ class StudyTarget(Modelled):
 
     @property
     def quantities(self) -> frozenset[str]:
-        """What every trial of the study measured."""
-        return frozenset(self._surface.names) | {"energy_j", "duration_s"}
+        """What every trial of the study measured, and the energy of its windows where their length is known."""
+        return frozenset(_with_energy(dict.fromkeys(self._surface.names, 1.0)))
 
     @property
     def qps(self) -> float:
@@ -96,9 +99,7 @@ class StudyTarget(Modelled):
             if baseline is None:
                 raise InputError(wrong="the study has no default rows", hint="apply a setting first")
             return baseline
-        means = self.truth(self._setting)
-        means.setdefault("duration_s", _WINDOW_S)
-        return self._noisy(means)
+        return self._noisy(self.truth(self._setting))
 
     def truth(self, setting: Setting) -> dict[str, float]:
         """The interpolated means at a setting, without noise: what a search is judged by and never sees.
@@ -114,25 +115,52 @@ class StudyTarget(Modelled):
             return None
         names = set.intersection(*(set(q) for q in self._defaults))
         means = {name: statistics.fmean(q[name] for q in self._defaults) for name in names}
-        means.setdefault("duration_s", _WINDOW_S)
-        return Measurement(means | {"energy_j": means["power_w"] * means["duration_s"]})
+        return Measurement(_with_energy(means))
 
     def restore(self) -> None:
         """Back to the default policy."""
         self._setting = None
 
     def _noisy(self, means: dict[str, float]) -> Measurement:
-        noise = {
-            name: sd
-            for name in sorted(means)
-            if (sd := NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0)) > 0
-        }
-        factors = np.exp(self._rng.standard_normal(len(noise)) * np.array(list(noise.values())))
-        noisy = means | {name: means[name] * float(f) for name, f in zip(noise, factors, strict=True)}
+        factors = np.exp(self._rng.standard_normal(len(self._noise)) * np.array(list(self._noise.values())))
+        noisy = means | {name: means[name] * float(f) for name, f in zip(self._noise, factors, strict=True)}
         if "utilization" in noisy:
             noisy["utilization"] = min(noisy["utilization"], 1.0)
-        noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
-        return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
+        quantities = _with_energy(noisy)
+        energy = {"energy_j": self._noise["power_w"]} if "energy_j" in quantities and "power_w" in self._noise else {}
+        return Measurement(quantities, relative_sd=self._noise | energy)
+
+
+def _with_energy(quantities: dict[str, float]) -> dict[str, float]:
+    """With the energy of the window, where its length is known."""
+    if "duration_s" not in quantities:
+        return quantities
+    return quantities | {"energy_j": quantities["power_w"] * quantities["duration_s"]}
+
+
+def _noise(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
+    """Relative standard deviations of a window, of what has one: from repeats of settings where there are enough.
+
+    Published measurements have the same at every load, whatever few repeats there show: searches on them are compared.
+    """
+    repeats: dict[tuple[float, ...], list[Mapping[str, float]]] = defaultdict(list)
+    for row in rows:
+        if not row.is_published:
+            repeats[tuple(row.setting.values())].append(row.quantities)
+    noise = {}
+    for name in names:
+        sd = None if name == "duration_s" else _scatter(repeats.values(), name)
+        noise[name] = NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0) if sd is None else sd
+    return {name: sd for name, sd in noise.items() if sd > 0.0}
+
+
+def _scatter(settings: Iterable[Sequence[Mapping[str, float]]], name: str) -> float | None:
+    """How much a quantity scatters among the repeats of settings, as a share of it; None where there are too few."""
+    logs = [np.log([q[name] for q in windows if name in q]) for windows in settings]
+    freedom = sum(len(log) - 1 for log in logs if len(log))
+    if freedom < LEAST_REPEATS:
+        return None
+    return math.sqrt(sum(float(np.square(log - log.mean()).sum()) for log in logs if len(log)) / freedom)
 
 
 def _surface(rows: Sequence[Row]) -> tuple[tuple[str, ...], Surface]:

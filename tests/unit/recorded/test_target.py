@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from bayop.errors import InputError
 from bayop.recorded.rows import study_target
 from bayop.recorded.table import Row
 from bayop.recorded.target import LATENCY_NOISE, NOISE, StudyTarget
+from bayop.search import tune
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 
 SETTING: Setting = {RX_USECS: 50, FREQ_MHZ: 2000}
@@ -54,7 +56,7 @@ def test_measures_the_recorded_value_within_the_noise(path: Path) -> None:
 
 def test_a_study_without_utilization_measures_none(path: Path) -> None:
     target = make(write_study(path))
-    assert target.quantities == {"power_w", "energy_j", "duration_s", "p50_us", "p99_us"}
+    assert target.quantities == {"power_w", "p50_us", "p99_us"}
 
 
 def test_utilization_never_exceeds_one(path: Path) -> None:
@@ -65,10 +67,56 @@ def test_utilization_never_exceeds_one(path: Path) -> None:
 
 
 def test_energy_is_power_times_time(path: Path) -> None:
+    rows = [r | {"duration_s": "20"} for r in study_rows()]
+    target = make(write_study(path, rows, [*COLUMNS, "duration_s"]))
+    assert target.quantities >= {"duration_s", "energy_j"}
+    target.apply(SETTING)
+    baseline = target.baseline()
+    assert baseline is not None
+    for window in (target.measure(), baseline):
+        assert window["energy_j"] == pytest.approx(window["power_w"] * 20.0)
+    assert target.measure().relative_sd["energy_j"] == NOISE["power_w"]
+
+
+def test_a_study_without_durations_has_no_energy_to_tell(path: Path) -> None:
     target = make(write_study(path))
+    baseline = target.baseline()
+    assert baseline is not None
     target.apply(SETTING)
     window = target.measure()
-    assert window["energy_j"] == pytest.approx(window["power_w"] * window["duration_s"])
+    assert not {"duration_s", "energy_j"} & (baseline.quantities.keys() | window.quantities.keys())
+    assert "energy_j" not in window.relative_sd
+    with pytest.raises(InputError, match="the target does not measure energy_j, which the objective names") as caught:
+        tune(target, "p99<500us", objective="rp")
+    assert caught.value.hint == "linux, 1000 qps of study.csv measures p50_us, p99_us, power_w"
+
+
+def repeated(factors: Sequence[float], *, is_published: bool = False) -> StudyTarget:
+    """A study in which every setting was tried so often, with a power that is so many times the same."""
+    rows = [
+        Row("linux", 1e3, {RX_USECS: x, FREQ_MHZ: f}, {"power_w": f * factor, "p99_us": 9.0 + x}, is_published)
+        for x in (0.0, 50.0)
+        for f in (1000.0, 2000.0)
+        for factor in factors
+    ]
+    return StudyTarget(rows, source="repeats.csv", os="linux", qps=1e3, seed=0)
+
+
+def test_a_study_has_the_noise_of_its_own_repeats() -> None:
+    factors = (0.9, 1.0, 1.1)
+    target = repeated(factors)
+    target.apply(SETTING)
+    windows = [target.measure() for _ in range(400)]
+    sd = np.log(factors).std(ddof=1)
+    assert windows[0].relative_sd == {"power_w": pytest.approx(sd)}, "no latency differs from repeat to repeat"
+    assert np.log([w["power_w"] for w in windows]).std() == pytest.approx(sd, rel=0.2)
+    assert {w["p99_us"] for w in windows} == {target.truth(SETTING)["p99_us"]}
+
+
+@pytest.mark.parametrize("target", [repeated((0.9, 1.1)), repeated((0.9, 1.0, 1.1), is_published=True)])
+def test_few_repeats_and_published_ones_have_the_noise_of_the_published_study(target: StudyTarget) -> None:
+    target.apply(SETTING)
+    assert target.measure().relative_sd == {"power_w": NOISE["power_w"], "p99_us": LATENCY_NOISE}
 
 
 def test_only_uncapped_rows_answer(path: Path) -> None:
@@ -84,7 +132,6 @@ def test_the_baseline_is_the_mean_of_the_default_rows(path: Path) -> None:
     baseline = make(write_study(path, rows)).baseline()
     assert baseline is not None
     assert baseline["power_w"] == 110.0
-    assert baseline["energy_j"] == 110.0 * baseline["duration_s"]
 
 
 def test_a_study_without_default_rows_says_so(path: Path) -> None:
