@@ -88,15 +88,17 @@ def _silo_instructions(evidence: Evidence) -> Finding:
 def _carbon(evidence: Evidence) -> Finding:
     import polars as pl
 
-    others = evidence.table("systor_cci.csv").filter(pl.col("os") == "linux")
+    table = evidence.table("systor_cci.csv")
+    old = table.filter(pl.col("os") == "ebbrt")
+    both = table.filter(pl.col("os") == "linux").join(old, on="app", validate="m:1", suffix="_on_ebbrt")
     columns = {
-        "as_coded": "cci_notebook",
-        "right_units": "cci_units_fixed_with_network_5y",
-        "without_network": "cci_units_fixed_no_network_5y",
+        "as_coded": "cci_notebook_mg_per_request",
+        "right_units": "cci_units_fixed_with_network_5y_mg_per_request",
+        "without_network": "cci_units_fixed_no_network_5y_mg_per_request",
     }
     data: dict[str, float] = {}
     for name, column in columns.items():
-        factors = others[f"ratio_to_ebbrt_{column}"].to_list()
+        factors = (both[column] / both[f"{column}_on_ebbrt"]).to_list()
         data |= {f"{name}_least_x": min(factors), f"{name}_greatest_x": max(factors)}
     return Finding(
         judge_range(2.0, 6.0, data["right_units_least_x"], data["right_units_greatest_x"]),

@@ -58,4 +58,4 @@ def to_lines(rows: Iterable[Row]) -> str:
 
 
 def _rounded(numbers: Numbers) -> dict[str, float]:
-    return {name: float(f"{value:.4g}") for name, value in numbers.items()}
+    return {name: float(f"{value:.6g}") for name, value in numbers.items()}

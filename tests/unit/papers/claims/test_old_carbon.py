@@ -8,6 +8,8 @@ import pytest
 from bayop.papers.claims.claim import Finding, Verdict
 from bayop.papers.claims.evidence import Evidence
 from bayop.papers.claims.old_carbon import CLAIMS, peak_qps
+from bayop.papers.claims.page import say_numbers
+from bayop.papers.claims.record import Row
 
 COLUMNS = "node,os,governor,series,qps_offered,p99_us,requests,instructions_net"
 
@@ -81,12 +83,22 @@ def test_instructions_are_compared_at_each_load_that_both_served(evidence: Evide
 
 
 def test_carbon_is_judged_with_right_units(evidence: Evidence, tmp_path: Path) -> None:
-    columns = ("cci_notebook", "cci_units_fixed_with_network_5y", "cci_units_fixed_no_network_5y")
-    header = ",".join(["os", *(f"ratio_to_ebbrt_{column}" for column in columns)])
-    (tmp_path / "systor_cci.csv").write_text(f"{header}\nlinux,3.5,2.1,9\nebbrt,1,1,1\nlinux,7.4,5.9,12\n")
+    names = ("cci_notebook", "cci_units_fixed_with_network_5y", "cci_units_fixed_no_network_5y")
+    header = ",".join(["app", "os", *(f"{name}_mg_per_request" for name in names)])
+    rows = ("kv,linux,7,4.2,9", "kv,ebbrt,2,2,1", "kv,linux,14.8,11.8,12", "db,linux,20,20,40", "db,ebbrt,4,4,4")
+    (tmp_path / "systor_cci.csv").write_text("\n".join([header, *rows, ""]))
     finding = examined(evidence, "carbon-intensity")
     assert finding.verdict is Verdict.REPRODUCED
-    assert finding.data == {
+    assert finding.data == pytest.approx({
         "as_coded_least_x": 3.5, "as_coded_greatest_x": 7.4, "right_units_least_x": 2.1, "right_units_greatest_x": 5.9,
         "without_network_least_x": 9.0, "without_network_greatest_x": 12.0,
-    }  # fmt: skip
+    })  # fmt: skip
+
+
+def test_a_factor_of_carbon_is_rounded_once(evidence: Evidence, tmp_path: Path) -> None:
+    columns = "cci_notebook", "cci_units_fixed_with_network_5y", "cci_units_fixed_no_network_5y"
+    header = ",".join(["app", "os", *(f"{c}_mg_per_request,ratio_to_ebbrt_{c}" for c in columns)])
+    linux, ebbrt = ",".join(["2.4824,7.415"] * 3), ",".join(["0.3348,1"] * 3)
+    (tmp_path / "systor_cci.csv").write_text(f"{header}\nkv,linux,{linux}\nkv,ebbrt,{ebbrt}\n")
+    claim = next(claim for claim in CLAIMS if claim.id == "carbon-intensity")
+    assert "as coded greatest 7.41 x" in say_numbers(Row.of(claim, claim.examine(evidence)).data)

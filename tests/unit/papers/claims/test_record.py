@@ -8,7 +8,7 @@ from bayop.papers.claims.claim import LibraryOsFinding, Verdict
 from bayop.papers.claims.record import Row, to_lines
 
 
-def test_rows_survive_json_and_keep_four_digits(row: Row) -> None:
+def test_rows_survive_json_and_keep_six_digits(row: Row) -> None:
     assert row.data == {"reduction_share": 0.4327}
     assert from_lines(to_lines([row, row])) == [row, row]
     counted = replace(row, library_os=LibraryOsFinding({"tuned_linux_least_x": 8.0}, Verdict.PARTLY, "windows.jsonl"))
