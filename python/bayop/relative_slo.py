@@ -86,6 +86,19 @@ def slo_against(slo: Slo | RelativeSlo, default: Measurement | None) -> Slo:
     return slo if isinstance(slo, Slo) else slo.against(default)
 
 
+def as_slo(slo: object, default: Measurement | None) -> Slo:
+    """The SLO that a program gives, as one that is read already or as text, which may be relative to the default.
+
+    Raises:
+        InputError: it is neither, or the text is no SLO, or the default does not show what it names.
+    """
+    if isinstance(slo, Slo):
+        return slo
+    if not isinstance(slo, str):
+        raise InputError("an SLO must be a text or a bayop.Slo", value=slo, hint="such as 'p99<500us'")
+    return slo_against(parse_slo(slo), default)
+
+
 def draft_of(slo: Slo | RelativeSlo) -> Slo:
     """What is known of an SLO before the default was measured: its quantiles, not yet every limit."""
     return slo if isinstance(slo, Slo) else slo.draft

@@ -21,7 +21,7 @@ from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason, to_hold
-from bayop.relative_slo import parse_slo, slo_against
+from bayop.relative_slo import as_slo
 from bayop.slo import Slo
 from bayop.space import Setting, default_setting, is_default
 from bayop.target.base import Measurable, Target, put
@@ -224,7 +224,7 @@ def tune(
         True
     """
     baseline = target.baseline()
-    slo = slo_against(parse_slo(slo), baseline) if isinstance(slo, str) else slo
+    slo = as_slo(slo, baseline)
     problem = Problem(
         target.space.without_auto(),
         slo,

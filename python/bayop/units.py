@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from numbers import Real
 from typing import Final, overload
 
 from bayop.errors import InputError
@@ -135,6 +137,21 @@ def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
             "a quantity must have a unit", value=text, hint=f"write it out, for example {match['number']}{to}"
         )
     return value
+
+
+def positive(value: object, unit: str, rule: str) -> float:
+    """A number that a program gives where a positive one in a unit is needed.
+
+    Raises:
+        InputError: it is none, by that rule; of a text that a person would type, the hint is the number.
+    """
+    if isinstance(value, Real) and math.isfinite(number := float(value)) and number > 0.0:
+        return number
+    hint = None
+    if isinstance(value, str):
+        with suppress(InputError):
+            hint = f"in a program, write {parse_quantity(value, unit):_.10g}"
+    raise InputError(rule, value=value, hint=hint)
 
 
 def dimension_of(unit: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import pytest
 
@@ -387,6 +388,14 @@ def test_refuses_more_throughput_than_there_is_load_and_quantiles_that_nobody_me
         problem = make_problem(PROBLEM.space, slo=slo)
         with pytest.raises(InputError, match=message):
             run_search(server, problem, Scripted([FAST]), max_trials=3)
+    assert server.applied == []
+
+
+def test_tuning_refuses_what_is_no_slo_before_anything_is_applied() -> None:
+    server, no_slo = FakeServer(PROBLEM.space), cast("str", 500)
+    with pytest.raises(InputError, match=r"cannot use 500: an SLO must be a text or a bayop\.Slo") as caught:
+        tune(server, no_slo)
+    assert caught.value.hint == "such as 'p99<500us'"
     assert server.applied == []
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from bayop.errors import InputError
@@ -11,6 +13,7 @@ from bayop.units import (
     format_qps,
     format_quantity,
     parse_quantity,
+    positive,
     unit_of,
 )
 
@@ -174,3 +177,18 @@ def test_the_hint_lists_units_of_what_is_asked_for() -> None:
 )  # fmt: skip
 def test_a_load_is_said_as_people_say_it(qps: float, words: str) -> None:
     assert format_qps(qps) == words
+
+
+@pytest.mark.parametrize("value", [3, 2.5, Fraction(1, 3)])
+def test_a_positive_number_is_one_of_any_kind(value: object) -> None:
+    assert positive(value, "qps", "a load must be positive") == pytest.approx(float(value))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [(0, None), (float("nan"), None), ("many", None), ("1.5M", "in a program, write 1_500_000")],
+)
+def test_what_is_no_positive_number_is_refused_by_the_rule(value: object, hint: str | None) -> None:
+    with pytest.raises(InputError, match="a load must be positive") as caught:
+        positive(value, "qps", "a load must be positive")
+    assert caught.value.hint == hint

@@ -19,6 +19,7 @@ from bayop.recorded.surface import Surface
 from bayop.recorded.table import Row
 from bayop.space import FREQ_MHZ, RX_USECS, Knob, Safest, Setting, Space
 from bayop.target.base import Modelled
+from bayop.units import positive
 
 # The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz). Of another knob no study says what
 # lies between the values that were tried.
@@ -48,12 +49,13 @@ class StudyTarget(Modelled):
         seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
 
     Raises:
-        InputError: the study does not hold this os and load, or no grid of settings.
+        InputError: the load is no positive number, or the study does not hold this os and load, or no grid of settings.
     """
 
     name = "study"
 
     def __init__(self, rows: Sequence[Row], *, source: str, os: str, qps: float, seed: int) -> None:
+        qps = positive(qps, "qps", "a load must be a positive number of requests/s")
         selection = _select(rows, source, os, qps)
         try:
             self._knobs, self._surface = _surface(selection)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,13 +19,15 @@ from bayop.analysis.cells import cells
 from bayop.analysis.conditions import by_workload
 from bayop.analysis.trade_off import trade_off_of
 from bayop.errors import InputError
+from bayop.objective import Objective
+from bayop.relative_slo import as_slo
 from bayop.report.day.search_maps import colour_bar, draw_map
 from bayop.report.search_path import Point, draw_paths
 from bayop.report.study.pareto import draw_pareto
 from bayop.report.study.style import single
 from bayop.report.study.words import workload_name
 from bayop.report.style import bayop_style
-from bayop.search import Result
+from bayop.search import Result, check_measured
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, evenly
 from bayop.study.store import trusted
@@ -49,7 +52,7 @@ def draw_study(study: pl.DataFrame, slo: Slo | str) -> Figure:
         slo: The latency objective; as text, with its unit: `p99<500us`.
 
     Raises:
-        InputError: there are several workloads, or a quantity is missing.
+        InputError: it is no table, there are several workloads, or a quantity is missing.
 
     Example:
         >>> import polars as pl
@@ -59,7 +62,12 @@ def draw_study(study: pl.DataFrame, slo: Slo | str) -> Figure:
         >>> figure.axes[0].get_ylabel()
         'power (W)'
     """
-    wanted = Slo.parse(slo) if isinstance(slo, str) else slo
+    wanted = as_slo(slo, None)
+    if not isinstance(study, pl.DataFrame):
+        name = str(study) if isinstance(study, str | Path) else None
+        hint = "open_study gives one" if name is None else f"open_study({name!r}) gives one"
+        value = type(study).__name__ if name is None else name
+        raise InputError("a study must be a table of trials to be drawn", value=value, hint=hint)
     rows = trusted(study)
     workloads = [workload_name(part.keys) for part in by_workload(rows)]
     if len(workloads) != 1:
@@ -86,7 +94,7 @@ def draw_search(result: Result, target: Target, slo: Slo | str, *, knobs: tuple[
             are both, else the first two knobs with numbers.
 
     Raises:
-        InputError: the search has no trial, or the target no such knobs.
+        InputError: the search has no trial, the target no such knobs, or its map nothing of what the SLO names.
 
     Example:
         >>> from bayop import draw_search, study_target, tune
@@ -96,7 +104,7 @@ def draw_search(result: Result, target: Target, slo: Slo | str, *, knobs: tuple[
         >>> figure.axes[0].get_xlabel()
         'nic.rx_usecs (us)'
     """
-    wanted = Slo.parse(slo) if isinstance(slo, str) else slo
+    wanted = as_slo(slo, None)
     if not result.trials:
         raise InputError("a search must have a trial to be drawn", wrong="the search has no trial")
     pair = _pair(target.space, knobs)
@@ -107,6 +115,7 @@ def draw_search(result: Result, target: Target, slo: Slo | str, *, knobs: tuple[
     if truth is None:
         _leave_room(axes, pair)
     else:
+        check_measured(target, Objective.parse("power", wanted))
         others = result.trials[-1].setting if result.setting is None else result.setting
         x, y = (evenly(knob.numbers(), count) for knob, count in zip(pair, (_COLUMNS, _ROWS), strict=True))
         seen = [truth({**others, pair[0].id: right, pair[1].id: up}) for up, right in product(y, x)]

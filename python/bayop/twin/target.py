@@ -33,6 +33,7 @@ from bayop.space import (
 from bayop.target.base import Modelled
 from bayop.twin.profile_library import load_profile
 from bayop.twin.windows import combine_batches, for_round_trips, quantities_of, simulate, simulation_run
+from bayop.units import positive
 
 REQUESTS_PER_WINDOW: Final = 200_000
 """Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
@@ -202,9 +203,8 @@ def check_load(profile: _core.Profile, *, qps: float | None = None, message_byte
         hint = "it is a closed loop: a size such as 64KB" if profile.closed_loop else "a rate such as 400kqps"
         wrong = "no load is given" if other is None else None
         raise InputError(f"the load of {profile.name} must be {what}", wrong=wrong, value=other, hint=hint)
-    if not (math.isfinite(load) and load > 0):
-        raise InputError(f"a load must be a positive {what.removeprefix('a ')}", value=load)
-    return load
+    unit = "B" if profile.closed_loop else "qps"
+    return positive(load, unit, f"a load must be a positive {what.removeprefix('a ')}")
 
 
 def profile_space(profile: _core.Profile, knobs: Iterable[str] = ()) -> Space:

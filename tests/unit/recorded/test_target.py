@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -159,6 +160,12 @@ def test_another_load_is_refused_with_those_there_are(data: Path) -> None:
     with pytest.raises(InputError, match="the study has no trials at 400000 qps") as caught:
         make(data / "study_memcached.csv", qps=400_000.0)
     assert caught.value.hint == "its loads are 200000, 600000 qps"
+
+
+def test_a_load_as_people_type_it_is_refused_with_its_number(path: Path) -> None:
+    with pytest.raises(InputError, match="cannot use '600k': a load must be a positive number of requests/s") as caught:
+        make(write_study(path), qps=cast("float", "600k"))
+    assert caught.value.hint == "in a program, write 600_000"
 
 
 def test_a_study_that_is_no_grid_is_refused_with_its_place(path: Path) -> None:

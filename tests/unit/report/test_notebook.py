@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from bayop import Choices, Knob, OwnKnobTarget, Space, TwinTarget, draw_search, draw_study, open_study, tune
+from bayop import (
+    Choices,
+    Knob,
+    OwnKnobTarget,
+    Space,
+    TwinTarget,
+    draw_search,
+    draw_study,
+    open_study,
+    study_target,
+    tune,
+)
 from bayop.errors import InputError
 from bayop.report.style import ShownFigure
 from bayop.search import Result
@@ -38,6 +52,31 @@ def test_a_study_of_several_workloads_is_refused_with_the_way_to_one() -> None:
         draw_study(open_study("example:silo"), SLO)
     assert "silo, 50K requests/s; silo, 200K requests/s" in caught.value.message
     assert "filter" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("study", "message", "hint"),
+    [
+        ("example:silo", "cannot use 'example:silo'", "open_study('example:silo') gives one"),
+        (Path("a.csv"), "cannot use 'a.csv'", "open_study('a.csv') gives one"),
+        (None, "cannot use 'NoneType'", "open_study gives one"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_what_gives_one(study: Any, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"{message}: a study must be a table of trials") as caught:
+        draw_study(study, SLO)
+    assert caught.value.hint == hint
+
+
+def test_a_figure_is_drawn_for_an_slo_that_the_target_measures(found: tuple[TwinTarget, Result]) -> None:
+    server = study_target("example:memcached", os="linux", qps=600_000, seed=0)
+    with pytest.raises(InputError, match=r"the target does not measure p9999_us, which the SLO names"):
+        draw_search(tune(server, SLO, max_trials=2), server, "p99.99<500us")
+    no_slo: Any = 500
+    with pytest.raises(InputError, match="cannot use 500: an SLO must be a text"):
+        draw_search(found[1], found[0], no_slo)
+    with pytest.raises(InputError, match="cannot use 500: an SLO must be a text"):
+        draw_study(open_study("example:silo"), no_slo)
 
 
 def test_a_search_on_the_twin_is_a_path_over_its_power(found: tuple[TwinTarget, Result]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -136,6 +137,16 @@ def test_a_bad_setting_changes_nothing() -> None:
 def test_a_load_is_a_positive_number(qps: float) -> None:
     with pytest.raises(InputError, match="a load must be a positive number of requests/s"):
         TwinTarget(load_profile("linux-memcached"), qps=qps, seed=0)
+
+
+def test_a_load_as_people_type_it_is_refused_with_its_number() -> None:
+    typed = cast("float", "400k")
+    with pytest.raises(InputError, match="cannot use '400k': a load must be a positive number of requests/s") as caught:
+        TwinTarget.from_profile("linux-memcached", qps=typed, seed=0)
+    assert caught.value.hint == "in a program, write 400_000"
+    with pytest.raises(InputError, match="a load must be a positive message size in bytes") as caught:
+        TwinTarget.from_profile("linux-netpipe", message_bytes=cast("float", "64KB"), seed=0)
+    assert caught.value.hint == "in a program, write 65_536"
 
 
 def test_auto_leaves_a_knob_to_the_modelled_policy() -> None:
