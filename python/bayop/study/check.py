@@ -5,6 +5,7 @@ All checks are expressions over whole columns, so that ten million trials take s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -13,7 +14,7 @@ import polars as pl
 
 from bayop.errors import InputError, guess
 from bayop.slo import IN_ORDER, quantile_of
-from bayop.study.schema import REQUIRED, Column, column_of, either
+from bayop.study.schema import LISTING, REQUIRED, Column, column_of, either
 
 Where: TypeAlias = Callable[[int | None, str | None], str]
 """Names a place: the row, counted from 0, and the column, where there are any."""
@@ -156,8 +157,15 @@ def columns_of(names: Sequence[str], where: Where, *, required: Sequence[str] = 
     """The declarations of the columns of those names.
 
     Raises:
-        InputError: one is unknown or missing.
+        InputError: one is unknown or missing, or other signs than commas stand between them.
     """
+    if len(names) == 1 and len(parts := re.split("[;\t]", names[0])) > 1 and any(map(_is_column, parts)):
+        raise InputError(
+            "the cells of a study must be divided by commas",
+            wrong="the first line is of one cell",
+            place=where(None, None),
+            hint="save it as CSV with commas, in which decimals have points",
+        )
     columns = []
     for name in names:
         try:
@@ -168,8 +176,16 @@ def columns_of(names: Sequence[str], where: Where, *, required: Sequence[str] = 
     if missing:
         rule = f"a study must have the columns {', '.join(REQUIRED)}"
         wrong = f"there is no column {', '.join(missing)}"
-        raise InputError(rule, wrong=wrong, place=where(None, None), hint="bayop study columns says what they hold")
+        raise InputError(rule, wrong=wrong, place=where(None, None), hint=LISTING)
     return columns
+
+
+def _is_column(name: str) -> bool:
+    try:
+        column_of(name.strip())
+    except InputError:
+        return False
+    return True
 
 
 def first_row(holds: pl.Series) -> int | None:

@@ -136,6 +136,9 @@ _KNOB_RANGES: Final = {"us": (0.0, 1e7), "MHz": (10.0, 10_000.0), "W": (0.1, 20_
 _COUNTED_KNOBS: Final = (RX_FRAMES, DEFER_HARD_IRQS)
 _RESIDENCY: Final = re.compile(r"residency_[a-z0-9_]+")
 _OTHER_UNITS: Final = re.compile(r"(?P<stem>.+)_(?:ns|us|usecs|ms|s|khz|mhz|ghz|mw|w|kw|mj|j|kj|kqps|pct|kb|mb)")
+LISTING: Final = "bayop study columns says what they hold"
+"""What to do about columns that nobody can guess."""
+
 _QUANTILE_IN_ANOTHER_UNIT: Final = re.compile(r"(p\d+|avg|mean)_(?:ns|ms|s)")
 
 
@@ -235,4 +238,4 @@ def _suggestion(name: str) -> str:
             its = _OTHER_UNITS.fullmatch(other)
             if its and its["stem"] == match["stem"] and other != name:
                 return f"convert it to {column_of(other).unit} and name it {other}"
-    return guess(name, [*names, "p50_us", "p99_us"]) or "docs/reference/study-columns.md lists them"
+    return guess(name, [*names, "p50_us", "p99_us"]) or LISTING

@@ -66,14 +66,14 @@ def test_quantiles_residencies_and_spreads_are_known_by_their_pattern() -> None:
         ("powr_w", "did you mean power_w?"),
         ("asked.nic.rx_usec", "did you mean asked.nic.rx_usecs?"),
         ("asked.nic.rx_usecs@", "did you mean asked.nic.rx_usecs?"),
-        ("relative_sd.seed", "docs/reference/study-columns.md lists them"),
+        ("relative_sd.seed", "bayop study columns says what they hold"),
         ("p0_us", "did you mean p50_us?"),
         ("p99.9_us", "name it p999_us"),
         ("p99_9_us", "name it p999_us"),
         ("nic.rx_usecs", "name it asked.nic.rx_usecs, if that was asked of the knob"),
         ("freq_mhz", "name it asked.cpu.freq_mhz, if that was asked of the knob"),
         ("rps", "name it qps_offered, if it is that"),
-        ("zzz", "docs/reference/study-columns.md lists them"),
+        ("zzz", "bayop study columns says what they hold"),
     ],
 )
 def test_another_name_is_refused_with_what_may_be_meant(name: str, hint: str) -> None:

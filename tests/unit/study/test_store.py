@@ -125,6 +125,16 @@ def test_a_csv_file_is_refused_at_its_line(tmp_path: Path, old: str, new: str, m
     assert says(caught.value, f"{path}, {message}")
 
 
+@pytest.mark.parametrize("divider", [";", "\t"])
+def test_cells_that_no_comma_divides_are_refused_with_what_does(tmp_path: Path, divider: str) -> None:
+    header, _, rows = csv_of(study_frame(), tmp_path).replace(",", divider).partition("\n")
+    (tmp_path / "a.csv").write_text(f"{header}\n{rows.replace('.', ',')}", encoding="utf-8")
+    with pytest.raises(InputError, match="the cells of a study must be divided by commas") as caught:
+        open_study(tmp_path / "a.csv")
+    assert caught.value.place == f"{tmp_path / 'a.csv'}, line 1"
+    assert caught.value.hint == "save it as CSV with commas, in which decimals have points"
+
+
 def test_nan_in_a_csv_file_is_refused_at_its_cell(tmp_path: Path) -> None:
     lines = csv_of(study_frame(), tmp_path).splitlines()
     column = lines[0].split(",").index("power_w")
