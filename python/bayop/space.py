@@ -149,7 +149,7 @@ class Knob:
         if domain is None:
             rule = f"{self.id} must be {self.describe()}"
             rule += ": a range has some of these, and no step" if isinstance(self.domain, Choices) else ""
-            raise InputError(rule, value=str(chosen), place=f"range of {self.id}")
+            raise InputError(rule, value=str(chosen), parameter="range", hint=self._in_ghz(chosen))
         return replace(self, domain=domain)
 
     def _without(self, reserved: tuple[tuple[float, float], ...]) -> str:
@@ -159,7 +159,16 @@ class Knob:
 
         return " without " + ", ".join(shown(low, high) for low, high in reserved) if reserved else ""
 
+    def _in_ghz(self, chosen: Range) -> str | None:
+        """What a range may mean whose numbers are too small by as much as MHz are smaller than GHz."""
+        numbers = [number for number in (chosen.low, chosen.high, chosen.step) if number is not None]
+        if self.unit != "MHz" or self.domain.within(Range(*(1000 * number for number in numbers))) is None:
+            return None
+        return f"did you mean {':'.join(f'{number:g}GHz' for number in numbers)}?"
+
     def _nearest(self, value: Value) -> str | None:
+        if self.unit == "MHz" and not isinstance(value, str) and self.domain.spelled(1000 * value) is not None:
+            return f"did you mean {value:g}GHz?"
         number = None if isinstance(value, str) or math.isnan(value) else self.domain.nearest(value)
         return None if number is None else f"the nearest value is {format_quantity(number, self.unit)}"
 
@@ -283,7 +292,7 @@ def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
             raise InputError(
                 "a range must be of a knob that is searched",
                 wrong=f"{knob_id} is not searched",
-                place=f"range of {knob_id}",
+                parameter="range",
                 hint=hint,
             )
 

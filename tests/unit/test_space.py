@@ -55,6 +55,7 @@ def test_reads_a_value_with_or_without_its_unit(knob: Knob, text: str, value: Va
         (DELAY, "1e300", "nic.rx_usecs must be 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
         (FREQ, "auto", "cpu.freq_mhz must be one of 1300MHz, 2100MHz, 2900MHz", None),
         (FREQ, "2.2GHz", "cpu.freq_mhz must be one of 1300MHz, 2100MHz, 2900MHz", "the nearest value is 2100MHz"),
+        (FREQ, "2.1", "cpu.freq_mhz must be one of 1300MHz, 2100MHz, 2900MHz", "did you mean 2.1GHz?"),
         (FREQ, "50us", "it must be a frequency", "write it in MHz"),
         (DELAY, "fast", "a quantity must be a number and a unit such as 50us", None),
         (GOVERNOR, "ladder", "idle.governor must be one of menu, teo", None),
@@ -220,6 +221,22 @@ def test_a_range_that_does_not_fit_says_what_would(knob_id: str, chosen: Range) 
     with pytest.raises(InputError, match=f"{knob_id} must be ") as caught:
         SPACE.within({knob_id: chosen})
     assert str(chosen) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("domain", "chosen", "hint"),
+    [
+        (Steps(1200, 2900, 100), Range(1.3, 2.9), "did you mean 1.3GHz:2.9GHz?"),
+        (Steps(1200, 2900, 100), Range(1.3, 2.9, 0.2), "did you mean 1.3GHz:2.9GHz:0.2GHz?"),
+        (Choices((1300, 2100, 2900)), Range(1.3, 2.5), "did you mean 1.3GHz:2.5GHz?"),
+        (Steps(1200, 2900, 100), Range(0.1, 2.9), None),
+        (Steps(1200, 2900, 100), Range(1300, 3500), None),
+    ],
+)
+def test_a_range_in_ghz_is_told_from_one_in_mhz(domain: Steps | Choices, chosen: Range, hint: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        Knob(FREQ_MHZ, domain, auto=True).within(chosen)
+    assert (caught.value.place, caught.value.hint) == ("range", hint)
 
 
 def test_a_range_of_a_knob_that_is_not_searched_is_refused() -> None:

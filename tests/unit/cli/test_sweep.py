@@ -81,7 +81,7 @@ def test_repeats() -> None:
         ),
         (
             ["--load", "600kqps", "--range", "nic.rx_usecs=0:1ms:100us"],
-            "cannot use '0:1000:100': nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto (range of",
+            "cannot use '0:1000:100': nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto (--range)",
         ),
         (
             ["--load", "600kqps", "--range", "nic.rx_usecs=3"],
