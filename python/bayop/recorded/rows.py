@@ -20,12 +20,12 @@ from bayop.study.store import open_study, trusted
 _QUANTITIES: Final = ("power_w", "qps", "utilization", "duration_s", "interrupts_per_s")
 
 
-def study_target(path: Path | str, *, os: str, qps: float, seed: int) -> StudyTarget:
+def study_target(path: Path | str, *, os: str | None = None, qps: float, seed: int) -> StudyTarget:
     """The target that answers from one (os, load) cell of a study in a file: nothing is measured anew.
 
     Args:
         path: The file, or `example:memcached` for a study that comes with BayOp.
-        os: Value of the study's `os` column.
+        os: Value of the study's `os` column; None for its only one, or `linux`.
         qps: Offered load in requests/s; one of the study's.
         seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
 
@@ -40,7 +40,14 @@ def study_target(path: Path | str, *, os: str, qps: float, seed: int) -> StudyTa
         74
     """
     path = study_file(path)
-    return StudyTarget(read_rows(path), source=str(path), os=os, qps=qps, seed=seed)
+    rows = read_rows(path)
+    return StudyTarget(rows, source=str(path), os=system_of(rows) if os is None else os, qps=qps, seed=seed)
+
+
+def system_of(rows: Sequence[Row]) -> str:
+    """The operating system that answers where nobody says: the only one, or Linux."""
+    first, *others = {row.os for row in rows}
+    return "linux" if others else first
 
 
 def read_rows(path: Path) -> list[Row]:

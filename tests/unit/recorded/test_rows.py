@@ -9,6 +9,7 @@ from tests.support.studies import write_study as write_published
 from tests.support.tables import study_frame
 
 from bayop.errors import InputError
+from bayop.experiments.sweep.makers import StudyMaker
 from bayop.recorded.rows import read_rows, study_target
 from bayop.study import merge_studies, write_study
 
@@ -54,6 +55,19 @@ def test_a_study_of_our_own_answers_as_the_published_one_does(tmp_path: Path, su
     baseline = ours.baseline()
     assert baseline is not None
     assert baseline["utilization"] > 0
+
+
+def test_a_study_answers_for_its_only_system_or_for_linux(tmp_path: Path) -> None:
+    write_study(study_frame().drop("os"), tmp_path / "none.csv")
+    write_study(study_frame().with_columns(os=pl.lit("bsd")), tmp_path / "one.csv")
+    for name, os in (("none", "unknown"), ("one", "bsd")):
+        target = study_target(tmp_path / f"{name}.csv", qps=1000.0, seed=0)
+        assert target.description == f"{os}, 1000 qps of {name}.csv"
+        assert StudyMaker.of(tmp_path / f"{name}.csv").os == os
+    other = study_frame(study="other").with_columns(os=pl.lit("ebbrt"))
+    write_study(merge_studies([study_frame(), other]), tmp_path / "two.csv")
+    assert study_target(tmp_path / "two.csv", qps=1000.0, seed=0).description.startswith("linux, ")
+    assert study_target(tmp_path / "two.csv", os="ebbrt", qps=1000.0, seed=0).description.startswith("ebbrt, ")
 
 
 def test_trials_without_trust_or_of_a_closed_loop_are_left_out(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="study: the file of trials (docs/study.md)",
     )
-    parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
+    parser.add_argument("--os", help="study: the operating system, such as ebbrt (default: its only one, or linux)")
     parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
 
 
@@ -116,7 +116,7 @@ def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractCon
     if args.target == "study":
         from bayop.recorded.rows import study_target
 
-        return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
+        return nullcontext(study_target(args.data, os=args.os, qps=args.load, seed=args.seed))
     from bayop.twin.profile_library import load_profile
     from bayop.twin.target import TwinTarget
 

@@ -75,7 +75,7 @@ def _model_subject(args: argparse.Namespace) -> Subject:
         knobs = target_flags.named_knobs(args)
         maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window, knobs=knobs)
     else:
-        maker = StudyMaker(args.data, args.os or "linux")
+        maker = StudyMaker.of(args.data, os=args.os)
 
     def make(load: Load) -> Target:
         return maker.make(load, seed=args.seed)

@@ -120,6 +120,17 @@ class StudyMaker:
     path: Path
     os: str
 
+    @classmethod
+    def of(cls, path: Path, *, os: str | None = None) -> StudyMaker:
+        """The maker of a study's system; without one, of its only one, or Linux.
+
+        Raises:
+            InputError: the file is no study.
+        """
+        from bayop.recorded.rows import system_of
+
+        return cls(path, system_of(_rows(path)) if os is None else os)
+
     def make(self, load: Load | None, *, seed: int) -> StudyTarget:
         """The study at one load, with the noise of one trial.
 
