@@ -27,11 +27,12 @@ from bayop.report.svg import Drawing
 PAGE: Final = Path("docs/libos.md")
 FIGURES: Final = Path("docs/figures")
 TABLE: Final = "libos and linux"
-_MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "linux": (DEFAULT_COLOUR, "v", "Linux"),
-    "linux-tuned": (OS_COLOURS["linux"], "s", "Linux, tuned"),
-    "libos": (*SERIES[0], "library OS"),
+_MARKS: Final[Mapping[str, tuple[str, str, str, float]]] = {
+    "linux": (DEFAULT_COLOUR, "v", "Linux", 1.9),
+    "linux-tuned": (OS_COLOURS["linux"], "s", "Linux, tuned", 1.0),
+    "libos": (*SERIES[0], "library OS", 1.0),
 }
+"""Colour, marker, name and weight: the first is seen under what lies on it."""
 _TITLES: Final = {"memcached": "memcached, a request", "tpcc": "TPC-C, a transaction"}
 
 
@@ -56,13 +57,17 @@ def _draw(rows: Sequence[Cost]) -> Figure:
     figure = Figure(figsize=(7.4, 3.2), layout="constrained")
     apps = list(dict.fromkeys(row.app for row in rows))
     for axes, app in zip(figure.subplots(1, len(apps), squeeze=False)[0], apps, strict=True):
-        for system, (colour, marker, label) in _MARKS.items():
+        for system, (colour, marker, label, weight) in _MARKS.items():
             some = [row for row in rows if (row.app, row.system) == (app, system)]
             middle = [row.instructions_per_request / 1e3 for row in some]
             below = [mid - row.instructions_least / 1e3 for mid, row in zip(middle, some, strict=True)]
             above = [row.instructions_greatest / 1e3 - mid for mid, row in zip(middle, some, strict=True)]
             x = [row.connections for row in some]
-            axes.errorbar(x, middle, (below, above), color=colour, marker=marker, markersize=4.5, label=label)
+            axes.errorbar(
+                x, middle, (below, above), color=colour, marker=marker, markersize=4.5 * weight,
+                linewidth=1.6 * weight, elinewidth=1.6, label=label,
+            )  # fmt: skip
+        axes.margins(y=0.1)
         axes.set_xscale("log")
         ticks = sorted({row.connections for row in rows})
         axes.set_xticks(ticks, [f"{number:,}" for number in ticks])

@@ -41,3 +41,11 @@ def test_a_row_is_one_service_on_one_system_at_one_number_of_connections() -> No
         ("tpcc", "linux", "1", "1000", "9,000", "9,000 to 9,000", "2.00", "0.50"),
         ("memcached", "linux", "1,024", "1000", "5,000", "5,000 to 5,000", "3.00", "0.50"),
     ]
+
+
+def test_linux_is_seen_under_the_tuned_one_where_they_agree() -> None:
+    windows = page.read_windows(max(Path("bench/libos/results").glob("*/windows.jsonl")))
+    for axes in page.drawing(windows).figure.axes:
+        linux, tuned, _ = (bars.lines[0] for bars in axes.containers)  # type: ignore[attr-defined]
+        assert linux.get_linewidth() > 1.5 * tuned.get_linewidth()
+        assert linux.get_markersize() > 1.5 * tuned.get_markersize()
