@@ -16,5 +16,5 @@ impl IdleGovernor for Always {
     }
 
     #[inline(always)]
-    fn reflect(&mut self, _: &[State], _: f64, _: bool) {}
+    fn reflect(&mut self, _: &[State], _: f64) {}
 }

@@ -22,15 +22,8 @@ pub trait IdleGovernor {
     /// `next_timer_us`, which is later.
     fn select(&mut self, states: &[State], now_us: f64, next_timer_us: f64) -> usize;
 
-    /// A poll of the core's receive queue found packets. Polls follow wake-ups and come between
-    /// them, while the core is busy.
-    fn arrival(&mut self, now_us: f64) {
-        let _ = now_us;
-    }
-
-    /// How the period went: it lasted `length_us`, and the timer that [`select`](Self::select) was
-    /// told of ended it or, if not `timer_fired`, a device or another core.
-    fn reflect(&mut self, states: &[State], length_us: f64, timer_fired: bool);
+    /// The period lasted `length_us`: a device or another core ended it, no timer.
+    fn reflect(&mut self, states: &[State], length_us: f64);
 
     /// Instead of [`reflect`](Self::reflect): the kernel's tick ended the period, which it goes on through when the
     /// state that was selected says that the period will be short.

@@ -142,7 +142,7 @@ impl IdleGovernor for Menu {
     }
 
     #[inline]
-    fn reflect(&mut self, states: &[State], length_us: f64, _: bool) {
+    fn reflect(&mut self, states: &[State], length_us: f64) {
         let exit_us = states[self.choice].exit_latency_us as f32;
         let length_us = length_us as f32;
         self.learn(if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us });
@@ -169,7 +169,7 @@ mod tests {
         let mut choice = 0;
         for i in 0..100 {
             choice = menu.select(&STATES, f64::from(i), 100_000.0);
-            menu.reflect(&STATES, length_us, false);
+            menu.reflect(&STATES, length_us);
         }
         choice
     }

@@ -65,8 +65,12 @@ pub trait Chooser {
     /// How long the last stay was until the core was wanted, and how long it took then until the core ran.
     fn reflect(&mut self, states: &[State], length_us: f64, wait_us: f64);
 
-    /// A poll of the core's receive queue found packets.
-    fn arrival(&mut self, now_us: f64);
+    /// A poll of the core's receive queue found packets. Polls follow wake-ups and come between them, while the core is
+    /// busy.
+    #[inline(always)]
+    fn arrival(&mut self, now_us: f64) {
+        let _ = now_us;
+    }
 }
 
 /// The timers that a core sees ahead.
@@ -127,12 +131,7 @@ impl<G: IdleGovernor> Chooser for Governed<G> {
 
     #[inline(always)]
     fn reflect(&mut self, states: &[State], length_us: f64, _: f64) {
-        self.governor.reflect(states, length_us, false);
-    }
-
-    #[inline(always)]
-    fn arrival(&mut self, now_us: f64) {
-        self.governor.arrival(now_us);
+        self.governor.reflect(states, length_us);
     }
 }
 
@@ -149,6 +148,4 @@ impl Chooser for Oracle {
     }
 
     fn reflect(&mut self, _: &[State], _: f64, _: f64) {}
-
-    fn arrival(&mut self, _: f64) {}
 }

@@ -22,8 +22,6 @@ impl Chooser for Early {
     }
 
     fn reflect(&mut self, _: &[State], _: f64, _: f64) {}
-
-    fn arrival(&mut self, _: f64) {}
 }
 
 fn server() -> (Profile, IdleModel, Costs) {
