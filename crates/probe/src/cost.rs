@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use bayop_core::{Result, reason};
 use libbpf_rs::Object;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use crate::ebpf::{owned, refused};
 
@@ -79,31 +81,54 @@ impl Sub for KernelTime {
     }
 }
 
-/// What a record, or a stay, took on average.
+/// What each thing that is recorded took on average, in ns: `kernel_ns_per_stay` as a line of JSON has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// The programs in the kernel, as it measures them, in ns.
-    pub kernel_ns: f64,
+    /// What is recorded.
+    noun: &'static str,
+    /// The programs in the kernel, as it measures them.
+    kernel_ns: f64,
     /// What it measures of programs that do nothing.
-    pub nothing_ns: f64,
+    nothing_ns: f64,
     /// This process.
-    pub reader_ns: f64,
+    reader_ns: f64,
+    /// At how many thousands a second the share of a core is told, if it is.
+    rate_k: Option<u32>,
 }
 
 impl Cost {
-    /// Of some records.
-    pub fn of(records: usize, kernel: KernelTime, reader: Duration) -> Self {
-        let per_record = |ns: f64| ns / (records.max(1) as f64);
+    /// Of so many of what a noun names.
+    pub fn of(count: usize, noun: &'static str, kernel: KernelTime, reader: Duration) -> Self {
+        let each = |ns: f64| ns / (count.max(1) as f64);
         Self {
-            kernel_ns: per_record(kernel.ns),
-            nothing_ns: per_record(kernel.nothing_ns),
-            reader_ns: per_record(reader.as_nanos() as f64),
+            noun,
+            kernel_ns: each(kernel.ns),
+            nothing_ns: each(kernel.nothing_ns),
+            reader_ns: each(reader.as_nanos() as f64),
+            rate_k: None,
         }
     }
 
-    /// The share of a core that is taken at a rate while nothing is measured.
-    pub fn core_share_at(self, records_per_s: f64) -> f64 {
-        ((self.kernel_ns - self.nothing_ns).max(0.0) + self.reader_ns) * records_per_s / 1e9
+    /// The same with the share of a core that is taken at so many thousands a second while nothing is measured.
+    pub fn with_core_share_at(self, rate_k: u32) -> Self {
+        Self { rate_k: Some(rate_k), ..self }
+    }
+
+    fn core_share_at(&self, rate_k: u32) -> f64 {
+        ((self.kernel_ns - self.nothing_ns).max(0.0) + self.reader_ns) * f64::from(1_000 * rate_k) / 1e9
+    }
+}
+
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (what, ns) in [("kernel", self.kernel_ns), ("nothing", self.nothing_ns), ("reader", self.reader_ns)] {
+            map.serialize_entry(&format!("{what}_ns_per_{}", self.noun), &ns)?;
+        }
+        if let Some(rate_k) = self.rate_k {
+            map.serialize_entry(&format!("core_share_at_{rate_k}k_per_s"), &self.core_share_at(rate_k))?;
+        }
+        map.end()
     }
 }
 
@@ -111,11 +136,20 @@ impl Cost {
 mod tests {
     use super::*;
 
+    #[derive(Serialize)]
+    struct Line {
+        stays: usize,
+        #[serde(flatten)]
+        cost: Option<Cost>,
+    }
+
     #[test]
-    fn cost_is_spread_over_the_records_and_measuring_is_not_counted() {
+    fn cost_is_spread_over_what_is_recorded_and_measuring_is_not_counted() {
         let kernel = KernelTime { ns: 400_000.0, nothing_ns: 150_000.0 };
-        let cost = Cost::of(1_000, kernel, Duration::from_micros(50));
-        assert_eq!(cost, Cost { kernel_ns: 400.0, nothing_ns: 150.0, reader_ns: 50.0 });
-        assert_eq!(cost.core_share_at(100_000.0), 0.03);
+        let cost = Cost::of(1_000, "stay", kernel, Duration::from_micros(50));
+        let line = |cost| serde_json::to_string(&Line { stays: 1_000, cost }).unwrap();
+        let times = r#"{"stays":1000,"kernel_ns_per_stay":400.0,"nothing_ns_per_stay":150.0,"reader_ns_per_stay":50.0"#;
+        assert_eq!(line(Some(cost)), format!("{times}}}"));
+        assert_eq!(line(Some(cost.with_core_share_at(100))), format!(r#"{times},"core_share_at_100k_per_s":0.03}}"#));
     }
 }

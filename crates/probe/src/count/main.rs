@@ -66,26 +66,7 @@ struct Window {
     duration_s: f64,
     stays: Vec<[u64; 4]>,
     #[serde(flatten)]
-    cost: Option<Taken>,
-}
-
-/// What counting took in it.
-#[derive(Debug, Serialize)]
-struct Taken {
-    /// The programs in the kernel, as the kernel measures them.
-    kernel_ns_per_stay: f64,
-    /// What it measures of programs that do nothing.
-    nothing_ns_per_stay: f64,
-    /// This process, reading the numbers.
-    reader_ns_per_stay: f64,
-}
-
-impl From<Cost> for Taken {
-    fn from(cost: Cost) -> Self {
-        let Cost { kernel_ns: kernel_ns_per_stay, nothing_ns: nothing_ns_per_stay, reader_ns: reader_ns_per_stay } =
-            cost;
-        Self { kernel_ns_per_stay, nothing_ns_per_stay, reader_ns_per_stay }
-    }
+    cost: Option<Cost>,
 }
 
 fn main() -> ExitCode {
@@ -165,7 +146,7 @@ fn print_windows(arguments: &Arguments, counter: &mut Counter) -> Result<()> {
             cost: total_taken
                 .zip(taken)
                 .filter(|_| stays > 0)
-                .map(|(now, then)| Cost::of(stays, now - then, total_reader - reader).into()),
+                .map(|(now, then)| Cost::of(stays, "stay", now - then, total_reader - reader)),
         };
         if !print(&shown)? {
             return Ok(());

@@ -99,27 +99,7 @@ struct Summary {
     rest_tx_packets: u64,
     uncounted: u64,
     #[serde(flatten)]
-    cost: Option<Taken>,
-}
-
-/// What the recorder took while it recorded.
-#[derive(Debug, Serialize)]
-struct Taken {
-    kernel_ns_per_record: f64,
-    nothing_ns_per_record: f64,
-    reader_ns_per_record: f64,
-    core_share_at_200k_per_s: f64,
-}
-
-impl From<Cost> for Taken {
-    fn from(cost: Cost) -> Self {
-        Self {
-            kernel_ns_per_record: cost.kernel_ns,
-            nothing_ns_per_record: cost.nothing_ns,
-            reader_ns_per_record: cost.reader_ns,
-            core_share_at_200k_per_s: cost.core_share_at(200_000.0),
-        }
-    }
+    cost: Option<Cost>,
 }
 
 fn main() -> ExitCode {
@@ -166,7 +146,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         rest_rx_packets: rest.rx_packets,
         rest_tx_packets: rest.tx_packets,
         uncounted: rest.uncounted,
-        cost: taken.filter(|_| out.records > 0).map(|kernel| Cost::of(out.records, kernel, reader).into()),
+        cost: taken
+            .filter(|_| out.records > 0)
+            .map(|kernel| Cost::of(out.records, "record", kernel, reader).with_core_share_at(200)),
     })
 }
 

@@ -51,31 +51,7 @@ struct Summary {
     driver: String,
     timers: bool,
     #[serde(flatten)]
-    cost: Option<Taken>,
-}
-
-/// What the recorder took while it recorded.
-#[derive(Debug, Serialize)]
-struct Taken {
-    /// The programs in the kernel, as it measures them.
-    kernel_ns_per_stay: f64,
-    /// What it measures of programs that do nothing.
-    nothing_ns_per_stay: f64,
-    /// This process, taking the records.
-    reader_ns_per_stay: f64,
-    /// All together without the measuring, at 100,000 stays/s.
-    core_share_at_100k_per_s: f64,
-}
-
-impl From<Cost> for Taken {
-    fn from(cost: Cost) -> Self {
-        Self {
-            kernel_ns_per_stay: cost.kernel_ns,
-            nothing_ns_per_stay: cost.nothing_ns,
-            reader_ns_per_stay: cost.reader_ns,
-            core_share_at_100k_per_s: cost.core_share_at(100_000.0),
-        }
-    }
+    cost: Option<Cost>,
 }
 
 fn main() -> ExitCode {
@@ -105,7 +81,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         governor: cpuidle.governor,
         driver: cpuidle.driver,
         timers,
-        cost: taken.filter(|_| count > 0).map(|kernel| Cost::of(count, kernel, reader).into()),
+        cost: taken.filter(|_| count > 0).map(|kernel| Cost::of(count, "stay", kernel, reader).with_core_share_at(100)),
     };
     printed(print(&stays, &summary)).map(|_| ())
 }
