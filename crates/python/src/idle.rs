@@ -32,45 +32,40 @@ struct Terms<'a> {
     price: u32,
 }
 
-/// Names of the governors that can be replayed.
-const GOVERNORS: [&str; 11] = [
-    "menu",
-    "menu-4.4",
-    "teo",
-    "ladder",
-    "haltpoll",
-    "yawn",
-    "yawn-mended",
-    "bayop",
-    "bayop-menu",
-    "bayop-teo",
-    "bayop-slo",
+/// Makes a governor.
+type Make = for<'a> fn(&Terms<'a>) -> Box<dyn Governor + Send + 'a>;
+
+/// The governors that can be replayed, by name.
+const GOVERNORS: [(&str, Make); 11] = [
+    ("menu", |_| Box::new(Menu::new(MenuOf::Linux6))),
+    ("menu-4.4", |_| Box::new(Menu::new(MenuOf::Linux4))),
+    ("teo", |_| Box::<Teo>::default()),
+    ("ladder", |_| Box::<Ladder>::default()),
+    ("haltpoll", |_| Box::<Haltpoll>::default()),
+    ("yawn", |_| yawn(Faults::AsPublished)),
+    ("yawn-mended", |_| yawn(Faults::Mended)),
+    ("bayop", |terms| Box::new(BayOp::new(terms.plans, terms.price))),
+    ("bayop-menu", |terms| Box::new(Shadow::new(terms.plans, Menu::new(MenuOf::Linux6)))),
+    ("bayop-teo", |terms| Box::new(Shadow::new(terms.plans, Teo::default()))),
+    ("bayop-slo", |terms| Box::new(Slo::new(terms.plans, Slo::LATE_PER_MILLION))),
 ];
 
-fn governor<'a>(name: &str, terms: &Terms<'a>) -> Option<Box<dyn Governor + Send + 'a>> {
-    let plans = terms.plans;
-    let menu = || Menu::new(MenuOf::Linux6);
-    let yawn = |faults| Box::new(Yawn::new((ResidencyExpert::default(), NetworkExpert::default()), faults));
-    Some(match name {
-        "menu" => Box::new(menu()),
-        "menu-4.4" => Box::new(Menu::new(MenuOf::Linux4)),
-        "teo" => Box::<Teo>::default(),
-        "ladder" => Box::<Ladder>::default(),
-        "haltpoll" => Box::<Haltpoll>::default(),
-        "yawn" => yawn(Faults::AsPublished),
-        "yawn-mended" => yawn(Faults::Mended),
-        "bayop" => Box::new(BayOp::new(plans, terms.price)),
-        "bayop-menu" => Box::new(Shadow::new(plans, menu())),
-        "bayop-teo" => Box::new(Shadow::new(plans, Teo::default())),
-        "bayop-slo" => Box::new(Slo::new(plans, Slo::LATE_PER_MILLION)),
-        _ => return None,
+fn yawn(faults: Faults) -> Box<dyn Governor + Send> {
+    Box::new(Yawn::new((ResidencyExpert::default(), NetworkExpert::default()), faults))
+}
+
+/// What makes the governor of this name.
+fn governor(name: &str) -> Result<Make, Error> {
+    GOVERNORS.iter().find(|(known, _)| *known == name).map(|(_, make)| *make).ok_or_else(|| {
+        let error = Error::input(format!("there is no governor {name:?}")).value(name);
+        error.hint(format!("known: {}", idle_governors().join(", ")))
     })
 }
 
 /// The names of all governors.
 #[pyfunction]
 pub fn idle_governors() -> Vec<&'static str> {
-    GOVERNORS.to_vec()
+    GOVERNORS.map(|(name, _)| name).to_vec()
 }
 
 /// The idle states of this machine or a recorded one: name, exit latency and target residency, us.
@@ -97,9 +92,9 @@ pub fn idle_replay<'py>(
     let table = table(&states).map_err(|error| raise(py, &error))?;
     let plans = Plans::new(&table, limit_us);
     let terms = Terms { states: &table, plans: &plans, price: units(price) };
-    check_governor(governor).map_err(|error| raise(py, &error))?;
+    let make = self::governor(governor).map_err(|error| raise(py, &error))?;
     let periods: Vec<Period> = periods.into_iter().map(period).collect();
-    let (outcome, log, ns_per_decision) = py.detach(|| run(&terms, &periods, governor));
+    let (outcome, log, ns_per_decision) = py.detach(|| run(&terms, &periods, make));
     let mut late_us: Vec<u32> = log.iter().filter_map(|stay| stay.late_us).collect();
     late_us.sort_unstable();
     let dict = PyDict::new(py);
@@ -129,18 +124,9 @@ pub fn idle_follow(
     let table = table(&states).map_err(|error| raise(py, &error))?;
     let plans = Plans::new(&table, limit_us);
     let terms = Terms { states: &table, plans: &plans, price: units(price) };
-    check_governor(governor).map_err(|error| raise(py, &error))?;
-    let mut subject = self::governor(governor, &terms).expect("a governor of this name");
+    let mut subject = self::governor(governor).map_err(|error| raise(py, &error))?(&terms);
     let choices = follow(&table, stays.into_iter().map(recorded), &mut *subject);
     Ok(choices[..table.len()].iter().map(|row| row[..table.len()].to_vec()).collect())
-}
-
-fn check_governor(name: &str) -> Result<(), Error> {
-    if GOVERNORS.contains(&name) {
-        return Ok(());
-    }
-    let error = Error::input(format!("there is no governor {name:?}")).value(name);
-    Err(error.hint(format!("known: {}", GOVERNORS.join(", "))))
 }
 
 /// A power or a price as governors have it. What is beyond their numbers is the nearest of them.
@@ -176,14 +162,13 @@ fn recorded((start_us, length_us, timer_us, waker, arrivals, age_us, state, tick
 }
 
 /// The outcome, every stay, and the time that a decision takes beyond one that is none.
-fn run(terms: &Terms<'_>, periods: &[Period], name: &str) -> (Outcome, Vec<Stay>, f64) {
+fn run(terms: &Terms<'_>, periods: &[Period], make: Make) -> (Outcome, Vec<Stay>, f64) {
     let mut log = Vec::with_capacity(2 * periods.len());
     let mut outcome = Outcome::default();
     let mut fastest_ns = [f64::INFINITY; 2];
     for _ in 0..REPEATS {
-        let subject = governor(name, terms).expect("a governor of this name");
         let fixed: Box<dyn Governor + Send> = Box::new(Fixed(0));
-        for (ns, mut governor) in fastest_ns.iter_mut().zip([fixed, subject]) {
+        for (ns, mut governor) in fastest_ns.iter_mut().zip([fixed, make(terms)]) {
             log.clear();
             let start = Instant::now();
             let periods = periods.iter().copied();
