@@ -4,6 +4,8 @@
 
 mod binary;
 mod chunk;
+#[cfg(test)]
+mod client;
 mod operations;
 mod server;
 mod stats;

@@ -2,22 +2,12 @@
 
 use proptest::prelude::*;
 
-use libos_net::service::Service;
-use libos_net::tcp::Queue;
-
 use super::super::Session;
+use super::super::client::Client;
 use super::super::store::MAX_VALUE_LEN;
 use super::*;
 
 extern crate std;
-
-struct Client {
-    server: Memcached,
-    session: Session,
-    kept: Vec<u8>,
-    now_us: u64,
-    is_closed: bool,
-}
 
 #[derive(Debug, Eq, PartialEq)]
 struct Answer {
@@ -31,27 +21,6 @@ struct Answer {
 }
 
 impl Client {
-    fn new() -> Client {
-        let server = Memcached::new(8 << 20, 1_000_000_000, 1, 1);
-        Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut answer = Vec::new();
-        self.kept.extend_from_slice(bytes);
-        while !self.is_closed {
-            let mut queue = Queue::default();
-            let served = self.server.serve(self.now_us, &mut self.session, &self.kept, &mut Output::new(&mut queue));
-            self.kept.drain(..served.taken);
-            answer.extend_from_slice(queue.bytes());
-            self.is_closed |= served.close;
-            if served.taken == 0 || self.kept.is_empty() {
-                break;
-            }
-        }
-        answer
-    }
-
     fn asks(&mut self, opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<Answer> {
         self.asks_if(opcode, 0, extras, key, value)
     }

@@ -2,50 +2,15 @@
 
 use proptest::prelude::*;
 
-use libos_net::service::Service;
-use libos_net::tcp::Queue;
-
+use super::super::client::Client;
 use super::super::store::MAX_VALUE_LEN;
-use super::super::{Memcached, Session};
 use super::*;
 
 extern crate std;
 use std::string::String;
 use std::vec::Vec;
 
-const START_S: u32 = 1_000_000_000;
-
-struct Client {
-    server: Memcached,
-    session: Session,
-    kept: Vec<u8>,
-    now_us: u64,
-    is_closed: bool,
-}
-
 impl Client {
-    fn new() -> Client {
-        let server = Memcached::new(8 << 20, START_S, 1, 1);
-        Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
-    }
-
-    /// What a connection does: gives what was not taken again, with more behind it.
-    fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut answer = Vec::new();
-        self.kept.extend_from_slice(bytes);
-        while !self.is_closed {
-            let mut queue = Queue::default();
-            let served = self.server.serve(self.now_us, &mut self.session, &self.kept, &mut Output::new(&mut queue));
-            self.kept.drain(..served.taken);
-            answer.extend_from_slice(queue.bytes());
-            self.is_closed |= served.close;
-            if served.taken == 0 || self.kept.is_empty() {
-                break;
-            }
-        }
-        answer
-    }
-
     fn says(&mut self, question: &str) -> String {
         String::from_utf8(self.send(question.replace('\n', "\r\n").as_bytes())).unwrap().replace("\r\n", "\n")
     }
