@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bayop_knobs::Value;
 use bayop_knobs::catalogue::{self, End};
 use bayop_knobs::knob::{Domain, Missing, Survey};
+use bayop_knobs::{KnobValue, Value};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::allow_list::AllowList;
-use crate::schema::{DomainSchema, SafestEnd, ValueSchema};
 use bayop_core::{Error, Result};
 
 /// The knobs of this machine.
@@ -32,7 +31,7 @@ pub struct Knob {
     #[schema(required)]
     pub unit: Option<&'static str>,
     /// Which end of its numbers makes the service fastest.
-    #[schema(value_type = Option<SafestEnd>, required)]
+    #[schema(required)]
     pub safest: Option<End>,
     /// Where it is.
     pub places: Vec<Place>,
@@ -44,14 +43,13 @@ pub struct Place {
     /// Such as `eth0`.
     pub at: String,
     /// What the kernel takes.
-    #[schema(value_type = DomainSchema)]
     pub domain: Domain,
     /// What of it the allow-list lets be written; null when nothing.
-    #[schema(value_type = Option<DomainSchema>, required)]
+    #[schema(required)]
     pub allowed: Option<Domain>,
     /// Its value in effect; null when it can't be read.
-    #[schema(value_type = Option<ValueSchema>, required)]
-    pub effective: Option<Value>,
+    #[schema(required)]
+    pub effective: Option<KnobValue>,
     /// Why it can't be read.
     #[schema(required)]
     pub error: Option<Error>,

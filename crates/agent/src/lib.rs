@@ -15,7 +15,7 @@
 //! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
-//!   themselves, the first three with a [`schema`].
+//!   themselves.
 //! - [`agent`]: all of these joined: one machine, its knobs and its sensors, asked and answering in [`messages`].
 //! - [`api`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
 //!
@@ -50,7 +50,6 @@ pub mod own;
 pub mod peer;
 pub mod readings;
 pub mod recordings;
-pub mod schema;
 pub mod server;
 pub mod stays;
 pub mod token;

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use bayop_knobs::Value;
+use bayop_knobs::KnobValue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::Ref;
+use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use crate::calibration::{Map, Point};
 use crate::config::Mode;
 use crate::guard::{Condition, Conditions};
 use crate::journal::State;
 use crate::own::Own;
-use crate::schema::{ValueSchema, values_or_null};
 use bayop_core::Error;
 
 /// The agent and what it holds.
@@ -71,14 +72,12 @@ pub struct HeldKnob {
     /// Such as `nic.rx_usecs@eth0`.
     pub knob: String,
     /// Its value before BayOp.
-    #[schema(value_type = ValueSchema)]
-    pub found: Value,
+    pub found: KnobValue,
     /// Its value as requested.
-    #[schema(value_type = ValueSchema)]
-    pub requested: Value,
+    pub requested: KnobValue,
     /// Its value in effect; null when it can't be read.
-    #[schema(value_type = Option<ValueSchema>, required)]
-    pub effective: Option<Value>,
+    #[schema(required)]
+    pub effective: Option<KnobValue>,
     /// How it stands.
     pub state: State,
     /// Why it is not simply held.
@@ -131,9 +130,8 @@ pub struct ApplyRequest {
     pub lease: Option<String>,
     /// Values by knob (`nic.rx_usecs`: every allowed place, a device for its queues) or by place
     /// (`nic.rx_usecs@eth0/rx-3`). A place that is set apart stays so when its whole is set or handed back.
-    #[schema(value_type = BTreeMap<String, ValueSchema>)]
     #[serde(deserialize_with = "bayop_core::each_once")]
-    pub setting: BTreeMap<String, Value>,
+    pub setting: BTreeMap<String, KnobValue>,
     /// Whether to say what would change and write nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -147,13 +145,11 @@ pub struct HoldRequest {
     /// The secret that proves the lease.
     pub lease: String,
     /// Values by knob or by place, as of an apply.
-    #[schema(value_type = BTreeMap<String, ValueSchema>)]
     #[serde(deserialize_with = "bayop_core::each_once")]
-    pub setting: BTreeMap<String, Value>,
+    pub setting: BTreeMap<String, KnobValue>,
     /// What is in effect once a condition has broken; nothing in it is the machine's own setting.
-    #[schema(value_type = BTreeMap<String, ValueSchema>)]
     #[serde(deserialize_with = "bayop_core::each_once")]
-    pub fall_back: BTreeMap<String, Value>,
+    pub fall_back: BTreeMap<String, KnobValue>,
     /// What has to be so.
     pub conditions: Conditions,
 }
@@ -170,11 +166,9 @@ pub struct Holding {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HoldInForce {
     /// What was asked.
-    #[schema(value_type = BTreeMap<String, ValueSchema>)]
-    pub setting: BTreeMap<String, Value>,
+    pub setting: BTreeMap<String, KnobValue>,
     /// What takes its place.
-    #[schema(value_type = BTreeMap<String, ValueSchema>)]
-    pub fall_back: BTreeMap<String, Value>,
+    pub fall_back: BTreeMap<String, KnobValue>,
     /// What has to be so.
     pub conditions: Conditions,
     /// How long ago it began.
@@ -229,9 +223,16 @@ pub struct Applied {
     pub changes: Vec<Change>,
     /// The values in effect, by the names that were asked; null where the places of one name differ, or in a dry run.
     #[schema(schema_with = values_or_null)]
-    pub setting: BTreeMap<String, Option<Value>>,
+    pub setting: BTreeMap<String, Option<KnobValue>>,
     /// Whether this is advice only, since the agent is in the mode `advise`.
     pub advised: bool,
+}
+
+/// The schema of a map to values and nulls, which utoipa does not derive.
+fn values_or_null() -> Object {
+    let value =
+        OneOfBuilder::new().item(Ref::from_schema_name("Value")).item(ObjectBuilder::new().schema_type(Type::Null));
+    ObjectBuilder::new().additional_properties(Some(Schema::OneOf(value.build()))).build()
 }
 
 /// One knob's change.
@@ -240,14 +241,12 @@ pub struct Change {
     /// Such as `nic.rx_usecs@eth0`.
     pub knob: String,
     /// Its value before this request.
-    #[schema(value_type = ValueSchema)]
-    pub before: Value,
+    pub before: KnobValue,
     /// Its value as requested.
-    #[schema(value_type = ValueSchema)]
-    pub requested: Value,
+    pub requested: KnobValue,
     /// Its value in effect, read back; null in a dry run.
-    #[schema(value_type = Option<ValueSchema>, required)]
-    pub effective: Option<Value>,
+    #[schema(required)]
+    pub effective: Option<KnobValue>,
 }
 
 /// Ends a lease.

@@ -68,8 +68,9 @@ pub struct Spelling {
     pub everywhere: Option<String>,
 }
 
-/// An end of a numeric domain.
+/// Which end of a numeric domain makes the service fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema), schema(as = SafestEnd))]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// The least value.
@@ -129,6 +130,21 @@ pub struct Reserved {
     pub high: u32,
     /// What they mean to the driver.
     pub meaning: String,
+}
+
+// A derived schema of `Reserved` would refuse unknown fields in the API's answers, as that does in the catalogue.
+/// Values that a driver keeps for itself: they mean something else to it than their number, and are refused.
+#[cfg(feature = "utoipa")]
+#[derive(utoipa::ToSchema)]
+#[schema(as = Reserved)]
+#[expect(dead_code, reason = "the schema of Reserved, which is what is serialised")]
+pub(crate) struct ReservedSchema {
+    /// The least of them.
+    low: u32,
+    /// The greatest of them.
+    high: u32,
+    /// What they mean to the driver.
+    meaning: String,
 }
 
 impl std::fmt::Display for Reserved {

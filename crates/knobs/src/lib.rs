@@ -36,4 +36,4 @@ pub mod tree;
 pub mod value;
 
 pub use host::Host;
-pub use value::Value;
+pub use value::{KnobValue, Value};

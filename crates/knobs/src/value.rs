@@ -4,15 +4,18 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a knob is set to: a number in the unit that the knob's id carries, or a word of its choices.
+/// A number in the unit that the knob's id carries, or a word such as `on`; in a request, `auto` hands the knob back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 #[serde(untagged)]
+#[allow(missing_docs, reason = "the API's description would repeat it in every variant")]
 pub enum Value {
-    /// A number in the knob's unit.
     Number(f64),
-    /// One of the knob's named choices, such as `balance_power` or `on`.
     Word(String),
 }
+
+/// [`Value`] where it has a schema: what is called `Value` there is any JSON to utoipa.
+pub type KnobValue = Value;
 
 impl From<f64> for Value {
     fn from(number: f64) -> Self {

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use bayop_agent::config::Config;
-use bayop_agent::examination::{Examination, Finding};
+use bayop_agent::examination::Examination;
 use bayop_agent::knobs::{self, Knobs};
 use bayop_agent::readings::SensorReading;
 use bayop_agent::server;
 use bayop_core::Error;
-use bayop_knobs::doctor::{Service, Status};
+use bayop_knobs::doctor::{Finding, Service, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
 use serde::Serialize;

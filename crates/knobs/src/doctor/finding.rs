@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use bayop_core::Error;
 
-/// What a finding means for the user.
+/// What a finding means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema), schema(as = FindingStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// As it should be.
@@ -20,8 +21,9 @@ pub enum Status {
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 pub struct Finding {
-    /// What was looked at: `kernel`, `knob nic.rx_usecs`, `rival tuned`.
+    /// What was looked at: `kernel`, `knob nic.rx_usecs`.
     pub check: String,
     /// What it means.
     pub status: Status,
@@ -29,7 +31,8 @@ pub struct Finding {
     pub found: String,
     /// Why it matters.
     pub why: String,
-    /// What to do; none when there is nothing to do.
+    /// What to do; null when there is nothing to do.
+    #[cfg_attr(feature = "utoipa", schema(required))]
     pub remedy: Option<String>,
 }
 

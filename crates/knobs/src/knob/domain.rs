@@ -5,11 +5,12 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::catalogue::Reserved;
-use crate::value::Value;
+use crate::value::{KnobValue, Value};
 use bayop_core::{Error, Result};
 
-/// The values that a knob takes in one place.
+/// The values that a knob takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
     /// Numbers from `low` to `high`, both included, in steps.
@@ -21,10 +22,11 @@ pub enum Domain {
         /// The distance of two values.
         step: f64,
         /// Those in between that the driver keeps for itself.
+        #[cfg_attr(feature = "utoipa", schema(value_type = Vec<crate::catalogue::ReservedSchema>))]
         reserved: Vec<Reserved>,
     },
     /// The values listed.
-    Choices(Vec<Value>),
+    Choices(Vec<KnobValue>),
 }
 
 /// How far from a whole number of steps a value may be, in steps: what decimal fractions lose in binary.
