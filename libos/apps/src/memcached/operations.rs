@@ -147,24 +147,20 @@ impl Memcached {
         let item = found.ok_or(NoSum::NotFound)?;
         let value = self.number(item).ok_or(NoSum::NotANumber)?;
         let sum = if up { value.wrapping_add(delta) } else { value.saturating_sub(delta) };
-        let text = alloc::format!("{sum}");
+        let mut text = alloc::format!("{sum}").into_bytes();
         let len = self.store.value_len(item);
         if text.len() <= len {
-            // As memcached does: a shorter number leaves spaces behind.
-            self.store.overwrite(item, alloc::format!("{text:len$}").as_bytes());
+            text.resize(len, b' '); // as memcached does: a shorter number leaves spaces behind
+            self.store.overwrite(item, &text);
             return Ok((sum, item));
         }
         let (flags, expires_s) = (self.store.flags(item), self.store.expires_s(item));
-        let longer = self.store.set(key, flags, expires_s, text.as_bytes(), now_s);
+        let longer = self.store.set(key, flags, expires_s, &text, now_s);
         Ok((sum, longer.unwrap_or(item))) // a number is never too large
     }
 
     fn number(&self, item: Item) -> Option<u64> {
-        if self.store.value_len(item) > 20 {
-            return None;
-        }
-        let value: Vec<u8> = self.store.value(item).flatten().copied().collect();
-        number(value.trim_ascii_end(), u64::MAX)
+        number(&self.store.value(item).collect::<Vec<_>>().concat())
     }
 
     /// Has all items be gone that are there now, or at a time to come.

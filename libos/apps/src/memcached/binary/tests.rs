@@ -263,3 +263,12 @@ proptest! {
         prop_assert!(client.is_closed || client.kept.len() <= WHOLE_LEN + HEADER_LEN);
     }
 }
+
+#[test]
+fn numbers_are_read_as_by_the_text_protocol() {
+    let mut client = Client::new();
+    for (value, sum) in [(&b" 1"[..], 2_u64), (b"+5", 6), (b"1                     ", 2)] {
+        assert_eq!(client.status(0x01, &storing(0, 0), b"a", value), 0);
+        assert_eq!(client.asks(0x05, &adding(1, 0, 0), b"a", b"")[0].value, sum.to_be_bytes());
+    }
+}

@@ -67,7 +67,7 @@ impl Memcached {
         if key.len() > MAX_KEY_LEN {
             return output.write(BAD_FORMAT);
         }
-        let Some(delta) = number(delta, u64::MAX) else { return output.write(BAD_DELTA) };
+        let Some(delta) = number(delta) else { return output.write(BAD_DELTA) };
         match self.add(now_s, key, delta, up) {
             Ok((sum, _)) => {
                 output.write_decimal(sum);

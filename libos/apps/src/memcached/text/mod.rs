@@ -13,7 +13,7 @@ use super::server::Memcached;
 use super::store::MAX_KEY_LEN;
 pub(super) use session::Expects;
 use session::{Announced, Get, Pending};
-use words::{expires_s, line_end, number, split, word_end};
+use words::{expires_s, line_end, number, signed, split, word_end};
 
 const ERROR: &[u8] = b"ERROR\r\n";
 const BAD_FORMAT: &[u8] = b"CLIENT_ERROR bad command line format\r\n";
@@ -176,7 +176,7 @@ impl Memcached {
             return Step::Answer(ERROR);
         }
         let is_quiet = words.last() == Some(&b"noreply".as_slice());
-        let unique = words.get(4).and_then(|word| number(word, u64::MAX));
+        let unique = words.get(4).and_then(|word| number(word));
         let parsed = (|| {
             let verb = match verb {
                 b"set" => Verb::Set,
@@ -189,10 +189,11 @@ impl Memcached {
             let command = Storing {
                 verb,
                 key: Some(words[0]).filter(|key| key.len() <= MAX_KEY_LEN)?,
-                flags: number(words[1], u64::from(u32::MAX))? as u32,
+                flags: number(words[1])? as u32, // as memcached has it, the lower 32 bits
                 expires_s: expires_s(words[2], now_s)?,
             };
-            Some(Announced { command, value_len: number(words[3], i32::MAX as u64 - 2)? as usize, is_quiet })
+            let value_len = signed(words[3]).filter(|len| (0..=i32::MAX - 2).contains(len))? as usize;
+            Some(Announced { command, value_len, is_quiet })
         })();
         match parsed {
             Some(announced) => Step::Value(announced),

@@ -276,3 +276,36 @@ proptest! {
         prop_assert!(client.is_closed || client.kept.len() <= MAX_LINE_LEN);
     }
 }
+
+#[test]
+fn numbers_are_read_as_memcached_reads_them() {
+    let mut client = Client::new();
+    for (value, sum) in
+        [(" 1", "2"), ("\t1", "2"), ("+5", "6"), ("1 x", "2"), ("1\0", "2"), ("00000000000000000000041", "42")]
+    {
+        let set = std::format!("set a 0 0 {}\n{value}", value.len());
+        talk(&mut client, &[(&set, "STORED\n"), ("incr a +1", &std::format!("{sum}\n"))]);
+    }
+    for value in ["", " ", "+", "-1", "++1", "+ 1", "1x", "18446744073709551616"] {
+        let set = std::format!("set a 0 0 {}\n{value}", value.len());
+        let refused = "CLIENT_ERROR cannot increment or decrement non-numeric value\n";
+        talk(&mut client, &[(&set, "STORED\n"), ("incr a 1", refused)]);
+    }
+    // What is longer than a number stays as long.
+    let spaces = " ".repeat(70_000);
+    talk(
+        &mut client,
+        &[
+            (&std::format!("set a 0 0 70002\n12{spaces}"), "STORED\n"),
+            ("decr a 3", "9\n"),
+            ("get a", &std::format!("VALUE a 0 70002\n9 {spaces}\nEND\n")),
+            ("set b 4294967296 0 1\nx", "STORED\n"),
+            ("set c -1 0 1\n", "CLIENT_ERROR bad command line format\nERROR\n"),
+            ("set d 0 5000000000 1\nx", "STORED\n"),
+            ("set e 0 -0 1\nx", "STORED\n"),
+            ("get b d e", "VALUE b 0 1\nx\nVALUE e 0 1\nx\nEND\n"),
+            ("touch e -0", "TOUCHED\n"),
+            ("get e", "VALUE e 0 1\nx\nEND\n"),
+        ],
+    );
+}

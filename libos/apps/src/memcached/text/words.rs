@@ -40,7 +40,7 @@ fn is_word_end(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n')
 }
 
-/// The words of a line, at most `N` of them: the last is what is left. Returns how many there are.
+/// The first `N` words of a line. Returns how many there are of these.
 #[inline]
 pub(super) fn split<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
     let mut words: [&[u8]; N] = [&[]; N];
@@ -52,29 +52,44 @@ pub(super) fn split<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
     (words, found)
 }
 
-/// A number in decimal digits, no more than `max`.
+/// A sign and the number behind it, as memcached has C's `strtoull` read them: white space may be in front, and
+/// whatever white space or a zero byte parts from the digits may be behind.
 #[inline]
-pub fn number(word: &[u8], max: u64) -> Option<u64> {
-    if word.is_empty() || word.len() > 20 {
-        return None;
-    }
+fn sign_and_number(bytes: &[u8]) -> Option<(bool, u64)> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let start = bytes.iter().position(|byte| !is_space(byte))?;
+    let (is_negative, digits) = match &bytes[start..] {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
     let mut number: u64 = 0;
-    for byte in word {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+    let mut len = 0;
+    while let Some(digit @ b'0'..=b'9') = digits.get(len) {
+        number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        len += 1;
     }
-    (number <= max).then_some(number)
+    let ends = digits.get(len).is_none_or(|byte| *byte == 0 || is_space(byte));
+    (len > 0 && ends).then_some((is_negative, number))
+}
+
+/// A number that is not negative.
+#[inline]
+pub fn number(bytes: &[u8]) -> Option<u64> {
+    sign_and_number(bytes).and_then(|(is_negative, number)| (!is_negative || number == 0).then_some(number))
+}
+
+/// A number of 64 bits with a sign, of which memcached keeps the lower 32.
+#[inline]
+pub(super) fn signed(word: &[u8]) -> Option<i32> {
+    let (is_negative, number) = sign_and_number(word)?;
+    let number = if is_negative { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
+    number.map(|number| number as i32)
 }
 
 /// When an item is gone, from a word: as [`gone_s`] has it, and a negative number is at once.
 pub(super) fn expires_s(word: &[u8], now_s: u32) -> Option<u32> {
-    if let Some(word) = word.strip_prefix(b"-") {
-        return number(word, u64::from(u32::MAX)).map(|_| 1);
-    }
-    number(word, u64::from(u32::MAX)).map(|time_s| gone_s(time_s as u32, now_s))
+    signed(word).map(|time_s| u32::try_from(time_s).map_or(1, |time_s| gone_s(time_s, now_s)))
 }
 
 #[cfg(test)]
@@ -92,9 +107,14 @@ mod tests {
         }
 
         #[test]
-        fn a_number_is_rusts(text in "[0-9]{1,21}|[a-z0-9+-]{0,4}") {
-            let rusts = text.parse::<u64>().ok().filter(|_| text.len() <= 20 && !text.starts_with('+'));
-            prop_assert_eq!(number(text.as_bytes(), u64::MAX), rusts);
+        fn a_number_is_rusts(
+            space in "[ \t\n]{0,2}", text in "[0-9]{1,21}|[a-z0-9+-]{0,4}", rest in "([ \t\r\0][a-z ]{0,3})?",
+        ) {
+            let bytes = [space, text.clone(), rest].concat();
+            let rusts = text.parse::<i128>().ok();
+            prop_assert_eq!(number(bytes.as_bytes()), rusts.and_then(|number| number.try_into().ok()));
+            let signs = rusts.and_then(|number| i64::try_from(number).ok());
+            prop_assert_eq!(signed(bytes.as_bytes()), signs.map(|number| number as i32));
         }
     }
 
@@ -103,11 +123,17 @@ mod tests {
         for (word, expected) in [
             ("0", Some(0)),
             ("5", Some(1005)),
+            ("+5", Some(1005)),
             ("-1", Some(1)),
+            ("-0", Some(0)),
             ("2592000", Some(2_593_000)),
             ("2592001", Some(2_592_001)),
+            ("2147483648", Some(1)),
+            ("4294967301", Some(1005)),
+            ("9223372036854775808", None),
             ("x", None),
             ("-", None),
+            ("1x", None),
         ] {
             assert_eq!(expires_s(word.as_bytes(), 1000), expected, "{word}");
         }
