@@ -17,23 +17,28 @@ const OK: &[u8] = b"OK\r\n";
 impl Memcached {
     /// A command of one line and one answer.
     pub(super) fn simple(&mut self, now_s: u32, words: &[&[u8]], output: &mut Output) {
+        let before = output.len();
+        self.answer(now_s, words, output);
+        if is_quiet(words) {
+            output.cut(before);
+        }
+    }
+
+    fn answer(&mut self, now_s: u32, words: &[&[u8]], output: &mut Output) {
         match words {
-            [b"delete", key] | [b"delete", key, b"0"] => output.write(self.delete_word(now_s, key)),
-            [b"delete", _, ..] => {
+            [b"delete", key] | [b"delete", key, b"0" | b"noreply"] | [b"delete", key, b"0", b"noreply"] => {
+                output.write(self.delete_word(now_s, key));
+            }
+            [b"delete", _, _] | [b"delete", _, _, _] => {
                 output.write(b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n");
             }
-            [b"incr", key, delta] => self.add_word(now_s, key, delta, true, output),
-            [b"decr", key, delta] => self.add_word(now_s, key, delta, false, output),
-            [b"touch", key, time] => output.write(self.touch_word(now_s, key, time)),
-            [b"flush_all", delay @ ..] => match delay.first().map_or(Some(0), |delay| expires_s(delay, now_s)) {
-                Some(at_s) => {
-                    self.flush(now_s, at_s);
-                    output.write(OK);
-                }
-                None => output.write(BAD_EXPIRY),
-            },
+            [b"incr", key, delta] | [b"incr", key, delta, _] => self.add_word(now_s, key, delta, true, output),
+            [b"decr", key, delta] | [b"decr", key, delta, _] => self.add_word(now_s, key, delta, false, output),
+            [b"touch", key, time] | [b"touch", key, time, _] => output.write(self.touch_word(now_s, key, time)),
+            [b"flush_all"] | [b"flush_all", b"noreply"] => output.write(self.flush_word(now_s, b"0")),
+            [b"flush_all", delay] | [b"flush_all", delay, _] => output.write(self.flush_word(now_s, delay)),
             [b"stats"] => self.write_stats(now_s, output),
-            [b"stats", b"reset"] => {
+            [b"stats", b"reset", ..] => {
                 self.reset_stats();
                 output.write(b"RESET\r\n");
             }
@@ -42,7 +47,9 @@ impl Memcached {
                 output.write(VERSION.as_bytes());
                 output.write(b"\r\n");
             }
-            [b"verbosity", _, ..] => output.write(OK),
+            [b"verbosity", level] | [b"verbosity", level, _] => {
+                output.write(if number(level).is_some() { OK } else { BAD_FORMAT });
+            }
             _ => output.write(ERROR),
         }
     }
@@ -61,6 +68,12 @@ impl Memcached {
         }
         let Some(expires_s) = expires_s(time, now_s) else { return BAD_EXPIRY };
         if self.touch(now_s, key, expires_s).is_some() { TOUCHED } else { NOT_FOUND }
+    }
+
+    fn flush_word(&mut self, now_s: u32, delay: &[u8]) -> &'static [u8] {
+        let Some(at_s) = expires_s(delay, now_s) else { return BAD_EXPIRY };
+        self.flush(now_s, at_s);
+        OK
     }
 
     fn add_word(&mut self, now_s: u32, key: &[u8], delta: &[u8], up: bool, output: &mut Output) {
@@ -90,5 +103,16 @@ impl Memcached {
             output.write(b"\r\n");
         });
         output.write(END);
+    }
+}
+
+/// Whether an answer is not wanted. A line that is no command is answered all the same, so that its sender stays in
+/// step, and so are commands that know no `noreply`.
+fn is_quiet(words: &[&[u8]]) -> bool {
+    let [verb, .., b"noreply"] = words else { return false };
+    match *verb {
+        b"delete" | b"incr" | b"decr" | b"touch" => (3..=4).contains(&words.len()),
+        b"flush_all" | b"verbosity" => words.len() <= 3,
+        _ => false,
     }
 }

@@ -150,13 +150,7 @@ impl Memcached {
             }
             [b"quit", ..] => Step::Close,
             _ => {
-                let is_quiet = words.last() == Some(&b"noreply".as_slice()) && words.len() > 1;
-                let words = if is_quiet { &words[..count - 1] } else { words };
-                let before = output.len();
                 self.simple(now_s, words, output);
-                if is_quiet {
-                    output.cut(before);
-                }
                 Step::GoOn
             }
         };

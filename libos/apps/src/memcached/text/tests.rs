@@ -309,3 +309,49 @@ fn numbers_are_read_as_memcached_reads_them() {
         ],
     );
 }
+
+#[test]
+fn noreply_is_a_word_like_others_where_it_means_nothing() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("set noreply 0 0 1\nz", "STORED\n"),
+            ("get noreply", "VALUE noreply 0 1\nz\nEND\n"),
+            ("delete noreply", "DELETED\n"),
+            ("delete noreply", "NOT_FOUND\n"),
+            ("delete noreply noreply\ndelete noreply 0 noreply\ndelete a x noreply", ""),
+            ("delete a 0 noreply noreply", "ERROR\n"),
+            ("bogus noreply", "ERROR\n"),
+            ("incr noreply", "ERROR\n"),
+            ("incr a 0 0 noreply", "ERROR\n"),
+            ("touch a 0 0 noreply", "ERROR\n"),
+            ("flush_all 0 0 noreply", "ERROR\n"),
+            ("stats x noreply", "ERROR\n"),
+            ("stats reset noreply", "RESET\n"),
+            ("version noreply", "VERSION 0.1.0-bayop-libos\n"),
+            ("incr a 1 noreply\nincr a noreply\ntouch a 0 noreply\nverbosity x noreply\nflush_all x noreply", ""),
+        ],
+    );
+}
+
+#[test]
+fn words_are_counted_as_memcached_does() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("set a 0 0 1\n1", "STORED\n"),
+            ("incr a 1 1", "2\n"),
+            ("decr a 1 x", "1\n"),
+            ("touch a 0 0", "TOUCHED\n"),
+            ("delete a 0 0 0", "ERROR\n"),
+            ("flush_all 1 2 3", "ERROR\n"),
+            ("get a", "VALUE a 0 1\n1\nEND\n"),
+            ("flush_all 0 2", "OK\n"),
+            ("get a", "END\n"),
+            ("flush_all x", "CLIENT_ERROR invalid exptime argument\n"),
+            ("verbosity x", "CLIENT_ERROR bad command line format\n"),
+            ("verbosity 1 2", "OK\n"),
+            ("verbosity 1 2 3", "ERROR\n"),
+        ],
+    );
+}
