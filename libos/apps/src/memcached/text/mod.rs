@@ -222,25 +222,26 @@ impl Memcached {
     /// The next key of a `get`, if it is whole. None: more is needed.
     #[inline]
     fn key(&mut self, now_s: u32, get: &Get, input: &[u8], output: &mut Output) -> Option<(usize, Step<'static>)> {
-        let Some(start) = input.iter().position(|byte| *byte != b' ') else {
-            return Some((input.len(), Step::GoOn));
+        let spaces = input.iter().position(|byte| *byte != b' ').unwrap_or(input.len());
+        if spaces > 0 {
+            return Some((spaces, Step::GoOn));
+        }
+        let word = match word_end(input) {
+            Some(len) => &input[..len],
+            None if input.len() <= MAX_KEY_LEN + 1 => return None,
+            None => input,
         };
-        let rest = &input[start..];
-        let word = match word_end(rest) {
-            Some(len) => &rest[..len],
-            None if rest.len() <= MAX_KEY_LEN + 1 => return None,
-            None => rest,
-        };
-        let is_last = rest.get(word.len()) == Some(&b'\n');
+        let is_last = input.get(word.len()) == Some(&b'\n');
         let key = if is_last { word.strip_suffix(b"\r").unwrap_or(word) } else { word };
-        if key.len() > MAX_KEY_LEN {
+        let is_first_of_many = !get.has_key && !is_last;
+        if key.len() > MAX_KEY_LEN || is_first_of_many && has_long_key(input)? {
             output.write(BAD_FORMAT);
-            return Some((start, Step::Expect(Expects::RestOfLine)));
+            return Some((0, Step::Expect(Expects::RestOfLine)));
         }
         if !key.is_empty() {
             self.get_key(now_s, key, get, output);
         }
-        let end = start + word.len() + 1;
+        let end = word.len() + 1;
         if !is_last {
             let has_key = Get { has_key: true, ..*get };
             return Some((end, if get.has_key { Step::GoOn } else { Step::Expect(Expects::Keys(has_key)) }));
@@ -285,6 +286,19 @@ impl Memcached {
             None => (data.len(), Step::Expect(Expects::Value(Box::new(Pending::new(announced, data))))),
         }
     }
+}
+
+/// Whether one of a line's keys is too long, so that none is answered, as memcached has it; of those behind the longest
+/// line, each is answered as it comes. None: more is needed.
+fn has_long_key(keys: &[u8]) -> Option<bool> {
+    let window = &keys[..keys.len().min(MAX_LINE_LEN)];
+    let line = match line_end(window) {
+        Some(end) => &window[..end],
+        None if window.len() < MAX_LINE_LEN => return None,
+        None => window,
+    };
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    Some(line.split(|byte| *byte == b' ').any(|key| key.len() > MAX_KEY_LEN))
 }
 
 /// What follows from a piece of input.

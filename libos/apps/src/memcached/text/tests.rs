@@ -355,3 +355,16 @@ fn words_are_counted_as_memcached_does() {
         ],
     );
 }
+
+#[test]
+fn a_line_with_a_key_that_is_too_long_gets_no_value() {
+    let mut client = Client::new();
+    let (longest, longer) = ("k".repeat(MAX_KEY_LEN), "k".repeat(MAX_KEY_LEN + 1));
+    talk(&mut client, &[("set a 0 0 1\nv", "STORED\n")]);
+    for get in ["get", "gets", "gat 0", "gats 0"] {
+        for keys in [std::format!("a {longer}"), std::format!("a a  {longer} a")] {
+            talk(&mut client, &[(&std::format!("{get} {keys}"), "CLIENT_ERROR bad command line format\n")]);
+        }
+    }
+    talk(&mut client, &[(&std::format!("get a {longest}"), "VALUE a 0 1\nv\nEND\n")]);
+}
