@@ -31,7 +31,7 @@ pub(super) struct Storing<'a> {
 /// Why a value is not stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Refusal {
-    /// Its verb wants an item, or wants none.
+    /// Its verb wants an item, or wants none, or what it would make of the item is too large.
     NotStored,
     /// The item has another unique number.
     Exists,
@@ -86,7 +86,7 @@ impl Memcached {
                 let old: Vec<u8> = self.store.value(item).flatten().copied().collect();
                 let whole = if verb == Verb::Append { [&old, value].concat() } else { [value, &old].concat() };
                 let (flags, expires_s) = (self.store.flags(item), self.store.expires_s(item));
-                self.store.set(key, flags, expires_s, &whole, now_s)
+                return self.store.set(key, flags, expires_s, &whole, now_s).map_err(|_| Refusal::NotStored);
             }
             _ => {
                 self.stats.cas_hits += u64::from(matches!(verb, Verb::Cas(_)));

@@ -272,3 +272,12 @@ fn numbers_are_read_as_by_the_text_protocol() {
         assert_eq!(client.asks(0x05, &adding(1, 0, 0), b"a", b"")[0].value, sum.to_be_bytes());
     }
 }
+
+#[test]
+fn a_value_that_would_grow_too_large_is_not_stored() {
+    let mut client = Client::new();
+    let half = std::vec![b'v'; MAX_VALUE_LEN / 2 + 1];
+    assert_eq!(client.status(0x01, &storing(0, 0), b"a", &half), 0);
+    assert_eq!([0x0E, 0x0F].map(|opcode| client.status(opcode, b"", b"a", &half)), [5, 5]);
+    assert_eq!(client.asks(0x00, b"", b"a", b"")[0].value, half);
+}

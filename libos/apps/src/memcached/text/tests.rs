@@ -368,3 +368,15 @@ fn a_line_with_a_key_that_is_too_long_gets_no_value() {
     }
     talk(&mut client, &[(&std::format!("get a {longest}"), "VALUE a 0 1\nv\nEND\n")]);
 }
+
+#[test]
+fn a_value_that_would_grow_too_large_is_not_stored() {
+    let mut client = Client::new();
+    let half = "v".repeat(MAX_VALUE_LEN / 2 + 1);
+    let size = half.len();
+    talk(&mut client, &[(&std::format!("set a 0 0 {size}\n{half}"), "STORED\n")]);
+    for verb in ["append", "prepend"] {
+        talk(&mut client, &[(&std::format!("{verb} a 0 0 {size}\n{half}"), "NOT_STORED\n")]);
+    }
+    talk(&mut client, &[("get a", &std::format!("VALUE a 0 {size}\n{half}\nEND\n"))]);
+}
