@@ -394,12 +394,13 @@ impl Connection {
             let is_alone = self.input.is_empty() && self.reassembly.is_empty();
             if self.state != State::Established {
                 self.acknowledges = true; // nobody is there to take it
+                self.next = self.reassembly.take(self.next, |_| {});
             } else if is_alone {
                 fresh = new;
             } else {
                 self.input.push(new);
                 self.acknowledges |= !self.reassembly.is_empty();
-                self.next = self.reassembly.take(self.next, &mut self.input);
+                self.next = self.reassembly.take(self.next, |bytes| self.input.push(bytes));
             }
             self.unacknowledged = self.unacknowledged.saturating_add(1);
             self.acknowledges |= self.unacknowledged >= 2 || new.is_empty();
@@ -408,6 +409,7 @@ impl Connection {
         }
         if self.fin == Some(self.next) {
             self.next = self.next + 1;
+            self.reassembly.clear(); // nothing comes behind a FIN
             self.acknowledges = true;
             match self.state {
                 State::Established => self.become_state(State::CloseWait),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Queue, Sequence};
+use super::Sequence;
 
 /// How many separate pieces are kept; a further one is dropped, and its sender sends it again.
 const MAX_PIECES: usize = 64;
@@ -57,8 +57,13 @@ impl Reassembly {
         all().filter(is_latest).chain(all().filter(move |range| !is_latest(range)))
     }
 
-    /// Moves what is next in order to a queue. Returns what is then the next number.
-    pub fn take(&mut self, mut next: Sequence, queue: &mut Queue) -> Sequence {
+    /// Forgets what is kept.
+    pub fn clear(&mut self) {
+        self.pieces = Vec::new();
+    }
+
+    /// Hands out what is next in order, and forgets it. Returns what is then the next number.
+    pub fn take(&mut self, mut next: Sequence, mut hand_out: impl FnMut(&[u8])) -> Sequence {
         let mut done = 0;
         for (start, bytes) in &self.pieces {
             let known = next.since(*start);
@@ -66,14 +71,14 @@ impl Reassembly {
                 break;
             }
             if let Some(new) = bytes.get(known as usize..) {
-                queue.push(new);
+                hand_out(new);
                 next = next + new.len() as u32;
             }
             done += 1;
         }
         self.pieces.drain(..done);
         if self.pieces.is_empty() {
-            self.pieces = Vec::new();
+            self.clear();
         }
         next
     }
@@ -86,6 +91,7 @@ fn end((start, bytes): &(Sequence, Vec<u8>)) -> Sequence {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Queue;
     use super::*;
     use proptest::prelude::*;
 
@@ -106,7 +112,7 @@ mod tests {
                 let start = start.max(skipped);
                 reassembly.insert(first + start as u32, &stream[start..end]);
                 known[start..end].fill(true);
-                next = reassembly.take(next, &mut queue);
+                next = reassembly.take(next, |bytes| queue.push(bytes));
                 let expected = known.iter().position(|known| !known).unwrap_or(500);
                 prop_assert_eq!(next.since(first) as usize, expected);
                 prop_assert_eq!(queue.bytes(), &stream[..expected]);

@@ -93,3 +93,29 @@ fn who_has_what_was_never_sent_is_not_believed() {
         assert_eq!(segments(&client.has(first + 1000, &[]), first), [1, 2]);
     }
 }
+
+#[test]
+fn what_comes_out_of_order_after_our_fin_counts_too() {
+    let mut client = Client { is_selective: true, ..Client::new() };
+    let first = client.opens();
+    client.says(Flags::ACK, FIRST + 1, first, b"!");
+    let (next, acknowledged) = (FIRST + 2, first + 2);
+    let [told] = &client.says(Flags::ACK, next + 10, acknowledged, b"hello")[..] else { panic!("one answer") };
+    assert_eq!((told.acknowledgment, &told.selected[..]), (next, &[next + 10..next + 15][..]));
+    client.says(Flags::ACK | Flags::FIN, next + 20, acknowledged, b"");
+    let [told] = &client.says(Flags::ACK, next, acknowledged, b"0123456789")[..] else { panic!("one answer") };
+    assert_eq!((told.acknowledgment, &told.selected[..]), (next + 15, &[][..]));
+    let [told] = &client.says(Flags::ACK, next + 15, acknowledged, b"there")[..] else { panic!("one answer") };
+    assert_eq!((told.acknowledgment, &told.selected[..]), (next + 21, &[][..]));
+}
+
+#[test]
+fn what_lies_beyond_a_fin_is_not_told() {
+    let mut client = Client { is_selective: true, ..Client::new() };
+    let first = client.opens();
+    let next = FIRST + 1;
+    client.says(Flags::ACK, next + 10, first, b"hello");
+    let answers = client.says(Flags::ACK | Flags::FIN, next, first, b"");
+    assert!(!answers.is_empty());
+    assert!(answers.iter().all(|told| told.acknowledgment == next + 1 && told.selected.is_empty()), "{answers:?}");
+}
