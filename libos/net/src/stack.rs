@@ -90,11 +90,16 @@ impl<S: Service> Stack<S> {
     #[inline]
     pub fn receive(&mut self, now_us: u64, frame: Frame, transmit: &mut impl Transmit) {
         let Some((header, payload)) = ethernet::parse(frame.bytes) else { return };
-        if header.destination != self.config.mac && header.destination != ethernet::BROADCAST {
+        let is_ours = header.destination == self.config.mac;
+        if !is_ours && header.destination != ethernet::BROADCAST || ethernet::is_group(header.source) {
             return;
         }
         match header.kind {
-            EtherType::Ipv4 => self.receive_packet(now_us, header.source, payload, frame.checksum_is_right, transmit),
+            // What every station hears is for no address of one (RFC 1122, section 3.3.6).
+            EtherType::Ipv4 if is_ours => {
+                self.receive_packet(now_us, header.source, payload, frame.checksum_is_right, transmit);
+            }
+            EtherType::Ipv4 => {}
             EtherType::Arp => self.answer_arp(payload, transmit),
         }
     }
@@ -122,7 +127,8 @@ impl<S: Service> Stack<S> {
 
     fn answer_arp(&mut self, payload: &[u8], transmit: &mut impl Transmit) {
         let Some(question) = arp::parse(payload) else { return };
-        if !question.is_request || question.target.1 != self.config.address {
+        let is_for_us = question.is_request && question.target.1 == self.config.address;
+        if !is_for_us || ethernet::is_group(question.sender.0) {
             return;
         }
         let sender = (self.config.mac, self.config.address);
@@ -145,7 +151,7 @@ impl<S: Service> Stack<S> {
         transmit: &mut impl Transmit,
     ) {
         let Some((header, payload)) = ipv4::parse(packet, checksum_is_right) else { return };
-        if header.destination != self.config.address {
+        if header.destination != self.config.address || !self.can_send(header.source) {
             return;
         }
         match header.protocol {
@@ -157,6 +163,17 @@ impl<S: Service> Stack<S> {
             }
             ipv4::ICMP if icmp::is_echo_request(payload) => self.echo(mac, header.source, payload, transmit),
             _ => {}
+        }
+    }
+
+    /// Whether an address may be another host's, and one host's only (RFC 1122, section 3.2.1.3). Our net is the
+    /// addresses that differ from ours in the last byte.
+    #[inline]
+    fn can_send(&self, source: Address) -> bool {
+        let [a, b, c, _] = self.config.address;
+        match source {
+            [0 | 127 | 224..=239, ..] | [255, 255, 255, 255] => false,
+            _ => source != self.config.address && source != [a, b, c, 255],
         }
     }
 

@@ -8,6 +8,12 @@ pub type MacAddress = [u8; 6];
 /// What every station hears.
 pub const BROADCAST: MacAddress = [0xFF; 6];
 
+/// Whether an address is that of several stations.
+#[inline]
+pub fn is_group(address: MacAddress) -> bool {
+    address[0] & 1 != 0
+}
+
 /// The length of a header.
 pub const HEADER_LEN: usize = 14;
 

@@ -19,6 +19,8 @@ pub const SECOND_US: u64 = 1_000_000;
 pub struct Client {
     pub address: [u8; 4],
     pub port: u16,
+    /// From which station to which one its frames go.
+    pub macs: [[u8; 6]; 2],
     pub is_selective: bool,
     /// The number of what it says with `has`.
     pub next: Sequence,
@@ -44,6 +46,7 @@ impl Client {
         Client {
             address: [10, 0, 0, 9],
             port: 1000,
+            macs: [THEIR_MAC, MAC],
             is_selective: false,
             next: FIRST + 1,
             now_us: 0,
@@ -102,8 +105,8 @@ impl Client {
     fn sends(&mut self, segment: Segment) -> Vec<Answer> {
         let len = segment.header_len() + segment.payload.len();
         let mut frame = vec![0; START + len];
-        let header = ethernet::Header { destination: MAC, source: THEIR_MAC, kind: EtherType::Ipv4 };
-        ethernet::write(&header, &mut frame);
+        let [source, destination] = self.macs;
+        ethernet::write(&ethernet::Header { destination, source, kind: EtherType::Ipv4 }, &mut frame);
         let ip = ipv4::Header { source: self.address, destination: ADDRESS, protocol: ipv4::TCP };
         ipv4::write(&ip, len, &mut frame[ethernet::HEADER_LEN..]);
         tcp::write(&segment, &mut frame[START..]);

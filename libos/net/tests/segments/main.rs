@@ -214,31 +214,69 @@ fn a_device_without_room_is_tried_again() {
     assert_eq!(client.waits(5_000).len(), 1);
 }
 
-#[test]
-fn who_has_our_address_is_told_and_who_pings_hears_an_echo() {
-    let (mut stack, mut sent) = (stack(), Sent::default());
-    let question = arp::Message { is_request: true, sender: (THEIR_MAC, [10, 0, 0, 9]), target: ([0; 6], ADDRESS) };
-    let header = ethernet::Header { destination: ethernet::BROADCAST, source: THEIR_MAC, kind: EtherType::Arp };
+/// A frame that asks who has our address, by which station its question and its header say it is from.
+fn who_has(sender: [u8; 6], source: [u8; 6]) -> Vec<u8> {
+    let question = arp::Message { is_request: true, sender: (sender, [10, 0, 0, 9]), target: ([0; 6], ADDRESS) };
+    let header = ethernet::Header { destination: ethernet::BROADCAST, source, kind: EtherType::Arp };
     let mut frame = vec![0; ethernet::HEADER_LEN + arp::LEN];
     ethernet::write(&header, &mut frame);
     arp::write(&question, &mut frame[ethernet::HEADER_LEN..]);
-    receive(&mut stack, 0, &frame, &mut sent);
-    let answer = arp::parse(&sent.frames.pop_front().unwrap()[ethernet::HEADER_LEN..]).unwrap();
-    assert_eq!((answer.is_request, answer.sender, answer.target.0), (false, (MAC, ADDRESS), THEIR_MAC));
+    frame
+}
 
+/// A frame with an echo request from an address.
+fn ping(address: [u8; 4], source: [u8; 6], destination: [u8; 6]) -> Vec<u8> {
     // An echo request, its checksum, identifier 1, sequence 2.
     let mut ping = [8, 0, 0, 0, 0, 1, 0, 2, 0x68, 0x68];
     let sum = libos_net::wire::Checksum::default().with(&ping).bytes();
     ping[2..4].copy_from_slice(&sum);
     let mut frame = vec![0; START];
-    ethernet::write(&ethernet::Header { destination: MAC, kind: EtherType::Ipv4, ..header }, &mut frame);
-    let ip = ipv4::Header { source: [10, 0, 0, 9], destination: ADDRESS, protocol: ipv4::ICMP };
+    ethernet::write(&ethernet::Header { destination, source, kind: EtherType::Ipv4 }, &mut frame);
+    let ip = ipv4::Header { source: address, destination: ADDRESS, protocol: ipv4::ICMP };
     ipv4::write(&ip, ping.len(), &mut frame[ethernet::HEADER_LEN..]);
     frame.extend(ping);
-    receive(&mut stack, 0, &frame, &mut sent);
+    frame
+}
+
+#[test]
+fn who_has_our_address_is_told_and_who_pings_hears_an_echo() {
+    let (mut stack, mut sent) = (stack(), Sent::default());
+    receive(&mut stack, 0, &who_has(THEIR_MAC, THEIR_MAC), &mut sent);
+    let answer = arp::parse(&sent.frames.pop_front().unwrap()[ethernet::HEADER_LEN..]).unwrap();
+    assert_eq!((answer.is_request, answer.sender, answer.target.0), (false, (MAC, ADDRESS), THEIR_MAC));
+
+    let ping = ping([10, 0, 0, 9], THEIR_MAC, MAC);
+    receive(&mut stack, 0, &ping, &mut sent);
     let pong = &sent.frames.pop_front().unwrap()[START..];
-    assert_eq!((pong[0], &pong[4..]), (0, &ping[4..]));
+    assert_eq!((pong[0], &pong[4..]), (0, &ping[START + 4..]));
     assert!(libos_net::wire::Checksum::default().with(pong).is_right());
+}
+
+#[test]
+fn who_cannot_be_a_host_is_not_answered() {
+    let nobody =
+        [[255; 4], [224, 0, 0, 5], [239, 1, 1, 1], [0; 4], [0, 0, 0, 9], [127, 0, 0, 1], ADDRESS, [10, 0, 0, 255]];
+    for address in nobody {
+        let mut client = Client { address, ..Client::new() };
+        assert_eq!(client.says(Flags::SYN, FIRST, Sequence(0), &[]), [], "{address:?}");
+        assert_eq!(client.says(Flags::ACK, FIRST, Sequence(77), b"what"), [], "{address:?}");
+        let mut sent = Sent::default();
+        receive(&mut stack(), 0, &ping(address, THEIR_MAC, MAC), &mut sent);
+        assert!(sent.frames.is_empty(), "{address:?}");
+    }
+    let group = [THEIR_MAC[0] | 1, 0, 0, 0, 0, 9];
+    for macs in [[group, MAC], [ethernet::BROADCAST, MAC], [THEIR_MAC, ethernet::BROADCAST]] {
+        let mut client = Client { macs, ..Client::new() };
+        assert_eq!(client.says(Flags::SYN, FIRST, Sequence(0), &[]), [], "{macs:?}");
+        let mut sent = Sent::default();
+        receive(&mut stack(), 0, &ping([10, 0, 0, 9], macs[0], macs[1]), &mut sent);
+        assert!(sent.frames.is_empty(), "{macs:?}");
+    }
+    for [sender, source] in [[group, THEIR_MAC], [THEIR_MAC, group]] {
+        let mut sent = Sent::default();
+        receive(&mut stack(), 0, &who_has(sender, source), &mut sent);
+        assert!(sent.frames.is_empty(), "{sender:?} {source:?}");
+    }
 }
 
 fn flags() -> impl Strategy<Value = Flags> {
