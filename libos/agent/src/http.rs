@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::str::from_utf8;
 
 use bayop_core::{Error, Kind, Result};
-use httparse::{EMPTY_HEADER, Status};
+use httparse::{EMPTY_HEADER, Header, Status};
 use libos_net::service::Output;
 
 use crate::messages::Failure;
@@ -19,6 +19,8 @@ const MAX_BODY_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Request<'a> {
     pub method: &'a str,
+    /// It is a HEAD, whose method is said to be GET: its answer has no body.
+    pub is_head: bool,
     pub path: &'a str,
     /// The body is said to be JSON.
     pub is_json: bool,
@@ -51,25 +53,23 @@ pub fn parse(input: &[u8]) -> Result<Option<Request<'_>>> {
     let Status::Complete(head_len) = parsed else {
         return if input.len() > MAX_HEAD_BYTES { Err(too_large("head", MAX_HEAD_BYTES)) } else { Ok(None) };
     };
-    let header = |name: &str| {
-        let found = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        found.map(|header| from_utf8(header.value).unwrap_or("").trim())
-    };
-    if header("transfer-encoding").is_some() {
+    let headers = &*request.headers;
+    if lines(headers, "transfer-encoding").next().is_some() {
         return Err(Error::input("a body in chunks is not read here").rule("a body must come with its content-length"));
     }
-    let body_len = match header("content-length") {
-        None => 0,
-        Some(text) => text.parse().map_err(|_| Error::cannot_use(text, "content-length must be a number of bytes"))?,
-    };
+    let body_len = body_len(headers)?;
     if body_len > MAX_BODY_BYTES {
         return Err(too_large("body", MAX_BODY_BYTES));
     }
     let Some(body) = input[head_len..].get(..body_len) else { return Ok(None) };
-    let media_type = header("content-type").unwrap_or("").split(';').next().unwrap_or("");
-    let closes = header("connection").is_some_and(|text| text.eq_ignore_ascii_case("close"));
+    let media_type = lines(headers, "content-type").next().unwrap_or("").split(';').next().unwrap_or("");
+    let mut options = lines(headers, "connection").flat_map(|line| line.split(','));
+    let closes = options.any(|option| option.trim().eq_ignore_ascii_case("close"));
+    let method = request.method.unwrap_or("");
+    let is_head = method == "HEAD";
     Ok(Some(Request {
-        method: request.method.unwrap_or(""),
+        method: if is_head { "GET" } else { method },
+        is_head,
         path: request.path.unwrap_or(""),
         is_json: media_type.trim().eq_ignore_ascii_case(JSON),
         closes: closes || request.version == Some(0),
@@ -78,12 +78,28 @@ pub fn parse(input: &[u8]) -> Result<Option<Request<'_>>> {
     }))
 }
 
+/// What a head's lines of one name say.
+fn lines<'a>(headers: &[Header<'a>], name: &str) -> impl Iterator<Item = &'a str> {
+    let found = headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+    found.map(|header| from_utf8(header.value).unwrap_or("").trim_ascii())
+}
+
+/// The length of the body. Who reads another one from the same head sees other requests behind it, so that there is one
+/// way only to read it (RFC 9112, section 6.3).
+fn body_len(headers: &[Header]) -> Result<usize> {
+    let mut found = lines(headers, "content-length");
+    let Some(text) = found.next() else { return Ok(0) };
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let len = text.parse().ok().filter(|_| is_digits && found.all(|other| other == text));
+    len.ok_or_else(|| Error::cannot_use(text, "content-length must be a number of bytes, and the same on each line"))
+}
+
 fn too_large(part: &str, most_bytes: usize) -> Error {
     Error::new(Kind::TooLarge, alloc::format!("the {part} has more than {most_bytes} bytes")).at(part)
 }
 
-/// Writes what is answered; `closes` where nothing follows.
-pub fn write(output: &mut Output, answer: &Result<Answer>, closes: bool) {
+/// Writes what a request is answered, or what is no request; nothing follows that.
+pub fn write(output: &mut Output, answer: &Result<Answer>, request: Option<&Request>) {
     let failed;
     let (status, media_type, body) = match answer {
         Ok(Answer::Told(body)) => (200, JSON, body),
@@ -102,6 +118,9 @@ pub fn write(output: &mut Output, answer: &Result<Answer>, closes: bool) {
     output.write(media_type.as_bytes());
     output.write(b"\r\ncontent-length: ");
     output.write_decimal(body.len() as u64);
+    let closes = request.is_none_or(|request| request.closes);
     output.write(if closes { b"\r\nconnection: close\r\n\r\n" } else { b"\r\n\r\n" });
-    output.write(body);
+    if !request.is_some_and(|request| request.is_head) {
+        output.write(body);
+    }
 }

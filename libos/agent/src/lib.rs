@@ -117,13 +117,13 @@ impl Service for Agent {
                 Ok(Some(request)) => {
                     taken += request.len;
                     let answer = self.answer(now_us, &request);
-                    http::write(output, &answer, request.closes);
+                    http::write(output, &answer, Some(&request));
                     if request.closes {
                         return Served { taken, close: true };
                     }
                 }
                 Err(error) => {
-                    http::write(output, &Err(error), true);
+                    http::write(output, &Err(error), None);
                     return Served { taken: input.len(), close: true };
                 }
             }

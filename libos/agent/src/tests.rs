@@ -258,3 +258,49 @@ fn whoever_sends_as_much_as_is_kept_is_answered_and_closed() {
         assert!(served.close && answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
 }
+
+#[test]
+fn a_body_has_one_length() {
+    let mut bench = Bench::new();
+    let asks = |lengths: &[&str]| {
+        let lines: String = lengths.iter().map(|length| format!("Content-Length: {length}\r\n")).collect();
+        format!("GET /v1/hold HTTP/1.1\r\n{lines}\r\nhello")
+    };
+    for lengths in [&["5", "0"][..], &["0", "5"], &["5", "05"], &["+5"], &["5, 5"], &["\u{a0}5"], &[""]] {
+        let (served, answer) = bench.says(asks(lengths).as_bytes());
+        assert!(served.close && answer.starts_with("HTTP/1.1 400 "), "{lengths:?} {answer}");
+        assert!(answer.contains("content-length must be a number of bytes, and the same on each line"), "{answer}");
+    }
+    for lengths in [&["5 "][..], &["5", "5"]] {
+        let input = asks(lengths);
+        let (served, answer) = bench.says(input.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{lengths:?} {answer}");
+        assert_eq!(served, Served { taken: input.len(), close: false });
+    }
+}
+
+#[test]
+fn close_may_be_one_of_many_words() {
+    let mut bench = Bench::new();
+    for (lines, closes) in [
+        ("Connection: close, te", true),
+        ("Connection: te ,\tClose", true),
+        ("Connection: te\r\nconnection: close", true),
+        ("Connection: te", false),
+        ("Connection: closed", false),
+    ] {
+        let (served, answer) = bench.says(format!("GET /v1/hold HTTP/1.1\r\n{lines}\r\n\r\n").as_bytes());
+        assert_eq!((served.close, answer.contains("\r\nconnection: close\r\n")), (closes, closes), "{lines}");
+    }
+}
+
+#[test]
+fn a_head_is_a_get_whose_answer_has_no_body() {
+    let mut bench = Bench::new();
+    for (path, status) in [("/v1/hold", 200), ("/v2/status", 404)] {
+        let (_, told) = bench.says(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes());
+        let (served, answer) = bench.says(format!("HEAD {path} HTTP/1.1\r\n\r\n").as_bytes());
+        assert!(!served.close && answer.starts_with(&format!("HTTP/1.1 {status} ")));
+        assert_eq!(told.split_once("\r\n\r\n").unwrap().0, answer.strip_suffix("\r\n\r\n").unwrap());
+    }
+}
