@@ -30,6 +30,15 @@ CONVERSATIONS = {
     "mistakes": "|nonsense|get|gets|set|set x|set x 0 0|set x y 0 1|set x 0 y 1|set x 0 0 y|set x 0 0 -1|get x"
     "|set x 0 0 2|abc|get  x   x |verbosity|verbosity 1|delete x y z",
     "flushing": "set f 0 0 1|x|flush_all|get f|set f 0 0 1|x|flush_all 0|get f|flush_all x|flush_all noreply|get f",
+    "counted words": "set c 0 0 1|1|incr c 1 1|decr c 1 x|touch c 0 0|delete c 0 0 0|flush_all 1 2 3|get c"
+    "|flush_all 0 2|get c|verbosity x|verbosity 1 2|verbosity 1 2 3",
+    "a key called noreply": "set noreply 0 0 1|x|delete noreply|get noreply|delete noreply noreply|delete c x noreply",
+    "noreply in vain": "nonsense noreply|incr noreply|incr c 0 0 noreply|touch c 0 0 noreply|flush_all 0 0 noreply"
+    "|stats x noreply|stats reset noreply|incr c noreply|verbosity x noreply|flush_all x noreply",
+    "read by strtoull": f"set r 0 0 2| 1|incr r +1|set r 0 0 2|+5|decr r 1|set r 0 0 21|1{' ' * 20}|incr r 1|get r"
+    "|set r 0 0 3|1 x|incr r 1|set r 0 0 3|++1|incr r 1|set r 4294967296 -0 1|x|touch r -0|get r"
+    "|set r 0 99999999999 1|x|get r|set r 0 0 4294967297|x|set r 0 18446744073709551616 1|get r",
+    "a long key among others": f"set l 0 0 1 noreply|x|get l {'k' * 251} l",
     "long keys": f"set {'k' * 250} 0 0 1|x|get {'k' * 250}|get {'k' * 251}",
     "more words": "set w 0 0 1 a b|set w 0 0 1 a|x|get w|version x y|flush_all noreply 0|stats foo|quit now",
 }
@@ -62,6 +71,8 @@ PACKETS: dict[str, list[tuple[int, bytes, bytes, bytes]]] = {
         (0x06, ADDING(99, 7, 0), b"bn", b""),
         (0x00, b"", b"bn", b""),
         (0x01, STORING(0, 0), b"bn", b"x"),
+        (0x05, ADDING(1, 7, 0), b"bn", b""),
+        (0x01, STORING(0, 0), b"bn", b" +1 "),
         (0x05, ADDING(1, 7, 0), b"bn", b""),
     ],
     "silence": [
