@@ -86,7 +86,7 @@ class Daemon:
         self._reporter.say("not-notified", f"{host} is not notified of {what}: {why}", of=what, why=why)
 
     def _say_damaged(self, error: BayopError) -> None:
-        line = f"{error.message}; it is left out (hint: {error.hint})"
+        line = f"{error.message} (hint: {error.hint})"
         self._reporter.say("damaged", line, message=error.message, hint=error.hint)
 
     @contextmanager

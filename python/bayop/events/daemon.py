@@ -89,7 +89,7 @@ RUN: Final = (
     ),
     Event(
         "damaged",
-        "A row of the state is not as it was written, and is left out; said once of each.",
+        "A row of the state is not as it was written, and is left out, or somebody touched the files beside it.",
         {"time": TEXT, "message": TEXT, "hint": maybe(TEXT)},
     ),
     Event("not-reloaded", "The file can't be used, the old one stays.",

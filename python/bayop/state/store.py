@@ -9,11 +9,12 @@ from __future__ import annotations
 import fcntl
 import json
 import math
+import os
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os.path import samestat
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +54,9 @@ T = TypeVar("T")
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
 
+_DECIDES: Final = ("start", "paused", "resumed", "let-go", "forgotten")
+"""Events by which a later start decides: they are rare, and at once in the main file, which is then a state alone."""
+
 _BUSY_S: Final = 0.1
 """Nobody else has a reason to write, so that waiting for longer would only keep services from letting go."""
 _AGE_EVERY: Final = 100
@@ -72,7 +76,8 @@ class Store:
         path: The file; it is made when there is none.
 
     Attributes:
-        on_damage: Called once for each row that is damaged and left out. Unless somebody listens, it is an error.
+        on_damage: Called once for each row that is damaged and left out, and whenever somebody has touched the log of the
+            file. Unless somebody listens, it is an error.
 
     Raises:
         InputError: it can't be written, is no such file, is of another version, or another process writes it.
@@ -86,14 +91,14 @@ class Store:
         self._added = 0
         self._windows: Counter[str] = Counter()
         self._lock = _locked(path)
+        self._log = Path(f"{path.resolve()}-wal")
+        """What SQLite has written and not moved to the main file yet."""
+        self._is_closed = False
         try:
-            self._database = sqlite3.connect(path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            # What is no UTF-8 is no JSON either, and its row is found damaged.
-            self._database.text_factory = lambda text: text.decode(errors="surrogateescape")
+            self._open()
             prepare(self._database, path)
-            self._stat = path.stat()
+            _checkpoint(self._database)
+            self._stat, self._log_stat = path.stat(), self._log.stat()
         except sqlite3.Error as error:
             self._lock.close()
             raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path)) from error
@@ -112,6 +117,7 @@ class Store:
     def close(self) -> None:
         """Lets others write."""
         with self._mutex:
+            self._is_closed = True
             self._database.close()
         self._lock.close()
 
@@ -175,6 +181,7 @@ class Store:
             stopped=search.stopped,
             setting=None if search.setting is None else _json(search.setting),
         )
+        self._settle()
 
     def add_switchback(self, service: str, switched_back: SwitchedBack) -> None:
         """Remembers what the three windows of a switchback took."""
@@ -194,6 +201,8 @@ class Store:
     def add_event(self, time_s: float, service: str | None, event: str, fields: Mapping[str, object]) -> None:
         """Remembers that something happened."""
         self._insert("event", time_s=time_s, service=service, event=event, fields=_json(fields))
+        if event in _DECIDES:
+            self._settle()
 
     def last_search(self, service: str) -> int:
         """The number of a service's last search; 0 before the first."""
@@ -329,7 +338,7 @@ class Store:
                 delete = f"sqlite3 {self.path} 'DELETE FROM {table} WHERE {time_s} > unixepoch()'"  # noqa: S608
                 self._say_once(
                     StateError(
-                        wrong=f"{ahead}: a clock was wrong then, or is now",
+                        wrong=f"{ahead}: a clock was wrong then, or is now; it is left out",
                         place=str(self.path),
                         hint=f"where the clock is right now: {delete}",
                     )
@@ -351,9 +360,62 @@ class Store:
             if not samestat(self._stat, self.path.stat()):
                 raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
             with self._mutex:
+                is_whole = self._is_closed or self._is_log_whole()
+                if not is_whole:
+                    self._open_anew()
+            if not is_whole:
+                self.on_damage(
+                    StateError(
+                        wrong=f"the -wal of {self.path} is gone, or was replaced or cut, and rows may be lost",
+                        place=str(self.path),
+                        hint="while bayop run is there, nobody else may touch the files beside its state",
+                    )
+                )
+            with self._mutex:
                 yield self._database
+                self._log_stat = self._log.stat()
         except (OSError, sqlite3.Error) as error:
             raise StateError(wrong=f"cannot {verb} {self.path}: {reason(error)}", place=str(self.path)) from error
+
+    def _open(self) -> None:
+        self._database = sqlite3.connect(self.path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.execute("PRAGMA journal_size_limit = -1")  # nobody but us makes the log shorter
+        # What is no UTF-8 is no JSON either, and its row is found damaged.
+        self._database.text_factory = lambda text: text.decode(errors="surrogateescape")
+
+    def _is_log_whole(self) -> bool:
+        """Whether the log that has a name is the one that SQLite writes, and at least as long as it was."""
+        try:
+            log = self._log.stat()
+        except FileNotFoundError:
+            return False
+        return samestat(log, self._log_stat) and log.st_size >= self._log_stat.st_size
+
+    def _open_anew(self) -> None:
+        """Has what follows written to a log that is on disk.
+
+        SQLite moves what it has in a log without a name to the main file when it closes. Of one that was cut it must
+        not: what is left of that and the main file need not be of one time.
+        """
+        with suppress(FileNotFoundError):
+            if samestat(self._log.stat(), self._log_stat):
+                os.truncate(self._log, 0)
+        self._database.close()
+        self._open()
+        _checkpoint(self._database)
+        self._log_stat = self._log.stat()
+
+    def _settle(self) -> None:
+        """Has all that was written in the main file."""
+        with self._using() as database:
+            _checkpoint(database)
+
+
+def _checkpoint(database: sqlite3.Connection) -> None:
+    """Moves what is in the log to the main file, and empties the log. A reader may be in the way until a later one."""
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -494,3 +495,69 @@ def test_what_a_wrong_clock_has_dated_later_than_now_decides_nothing_and_is_said
         assert "sqlite3" in str(said[0].hint)
         assert store.found("db", NOW_S) == []
         assert len(said) == 3
+
+
+def _gone(log: Path) -> None:
+    log.unlink()
+
+
+def _replaced(log: Path) -> None:
+    log.unlink()
+    log.touch()
+
+
+def _cut(log: Path) -> None:
+    os.truncate(log, log.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("touched", [_gone, _replaced, _cut])
+def test_a_log_that_somebody_touches_is_noticed_and_what_follows_is_on_disk(
+    path: Path, touched: Callable[[Path], None]
+) -> None:
+    with Store(path) as store:
+        store.add_event(1.0, "web", "paused", {"by": "root"})
+        for start_s in range(9):
+            store.add_window("web", replace(WINDOW, start_s=float(start_s)))
+        touched(path.with_name("state.db-wal"))
+        with pytest.raises(StateError, match=r"the -wal of .*state\.db is gone, or was replaced or cut"):
+            store.add_window("web", WINDOW)
+        store.add_window("web", replace(WINDOW, start_s=10.0))
+        assert store.is_paused("web")
+        copy = path.with_name("copy.db")
+        for name in ("", "-wal"):
+            shutil.copy(f"{path}{name}", f"{copy}{name}")
+    with Store(copy) as store:
+        assert store.is_paused("web")
+        starts_s = [row["start_s"] for row in read(copy, "window")]
+        assert starts_s == ([10.0] if touched is _cut else [*map(float, range(9)), 10.0])
+        assert store._query("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_where_somebody_listens_a_log_that_is_gone_keeps_nothing_from_being_written(path: Path) -> None:
+    with Store(path) as store:
+        said: list[StateError] = []
+
+        def say(error: StateError) -> None:
+            said.append(error)
+            store.add_event(2.0, None, "damaged", {})
+
+        store.on_damage = say
+        store.add_window("web", WINDOW)
+        path.with_name("state.db-wal").unlink()
+        store.add_window("web", WINDOW)
+        assert len(said) == 1
+    assert len(read(path, "window")) == 2
+    assert len(read(path, "event")) == 1
+
+
+def test_what_decides_is_in_the_main_file_alone(path: Path) -> None:
+    alone = path.with_name("alone.db")
+    with Store(path) as store:
+        shutil.copy(path, alone)
+        assert read(alone, "event") == []
+        store.add_event(1.0, "web", "paused", {"by": "root"})
+        store.add_search("web", SEARCH)
+        shutil.copy(path, alone)
+        with Store(alone) as copy:
+            assert copy.is_paused("web")
+            assert copy.last_search("web") == SEARCH.number
