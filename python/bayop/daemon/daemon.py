@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from bayop.daemon.file import DaemonFile
 from bayop.daemon.metrics.tally import Tally
@@ -47,7 +47,7 @@ class Daemon:
         self._sender = None if file.notify is None else Sender(file.notify, self._say_lost)
         if self._sender is not None:
             reporter = reporter.heard_by(self._sender.hear)
-        self._file, self._reporter, self._notifier = file, reporter, notifier
+        self._file, self._reporter, self._notifier, self._holder = file, reporter, notifier, holder
         self._stop = threading.Event()
         self._reloads: queue.SimpleQueue[Future[dict[str, object]]] = queue.SimpleQueue()
         self._reloading = threading.Thread()
@@ -115,7 +115,8 @@ class Daemon:
         file = self._file
         names = [service.name for service in file.services]
         begins = f"bayop run {file.path}: {', '.join(names)}; remembered in {file.state}"
-        self._reporter.say("start", begins, file=str(file.path), state=str(file.state), services=names)
+        told: dict[str, Any] = {"file": str(file.path), "state": str(file.state), "services": names}
+        self._reporter.say("start", begins, **told, holder=self._holder)
         if self._is_stopped:
             self._say_stopped()
         self._services.begin()

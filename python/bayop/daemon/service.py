@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import re
 import threading
 import time
 from concurrent.futures import Future
@@ -33,7 +32,6 @@ from bayop.state.store import StateError, Store
 
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
-_PID: Final = re.compile(r"\(pid \d+\)")
 _HANGS_S: Final = 180.0
 """Nothing that a service does takes so long without a sign of life: longer than any request and any optimizer."""
 
@@ -64,7 +62,7 @@ class Service:
         paused: bool = False,
     ) -> None:
         self.file = file
-        self._store, self._reporter, self._holder = store, reporter, f"{holder}, {file.name}"[:128]
+        self._store, self._reporter, self._holder = store, reporter, self._named(holder)
         self._halts, self._turns = Halts(file, store, reporter), turns
         self._ended, self._paused = threading.Event(), threading.Event()
         self._asked = threading.Event()
@@ -211,14 +209,15 @@ class Service:
     def find_out(self) -> bool:
         """Whether the machine has its own settings; asks its agent where nobody knows.
 
-        What an earlier process of ours has left is put back. What this one has is not: it may be a successor's.
+        What an earlier process that wrote our state has left is put back. What this one has is not: it may be a
+        successor's.
         """
         if not self._restored:
             try:
                 client = client_of(self.file.live)
                 status = client.status()
                 by = status.applied_by.holder if status.held and status.applied_by is not None else ""
-                if by != self._holder and _without_pid(by) == _without_pid(self._holder):
+                if by != self._holder and by in map(self._named, self._store.holders()):
                     check_restored(client.restore())
                 elif by == self._holder or any(held.state == "latched" for held in status.held):
                     raise DriftError(wrong="not every knob is known to have its own value back")
@@ -226,6 +225,10 @@ class Service:
             except BayopError as error:
                 self._trouble = error.message
         return self._restored
+
+    def _named(self, holder: str) -> str:
+        """A process as the agent names it to others when it looks after this service."""
+        return f"{holder}, {self.file.name}"[:128]
 
     def _forget(self) -> None:
         while not self._forgetting.empty():
@@ -334,11 +337,6 @@ class Service:
         if self._trouble is not None:
             return "trouble"
         return "beginning" if self._last is None else self._last.phase
-
-
-def _without_pid(holder: str) -> str:
-    """A holder without the number of its process: the one of today is another than that of yesterday."""
-    return _PID.sub("", holder)
 
 
 class _LetGoError(Exception):

@@ -42,7 +42,11 @@ RUN: Final = (
          "problems": each(record({"message": TEXT, "place": maybe(TEXT), "hint": maybe(TEXT)}))},
     ),
     Event("page", "The page is served.", {"time": TEXT, "url": TEXT}),
-    Event("start", "The file was read.", {"time": TEXT, "file": TEXT, "state": TEXT, "services": each(TEXT)}),
+    Event(
+        "start",
+        "The file was read; `holder` is who we are to agents.",
+        {"time": TEXT, "file": TEXT, "state": TEXT, "services": each(TEXT), "holder": TEXT},
+    ),
     Event(
         "watching",
         "A service's machine was reached, and measured as it is.",

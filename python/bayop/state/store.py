@@ -76,8 +76,8 @@ class Store:
         path: The file; it is made when there is none.
 
     Attributes:
-        on_damage: Called once for each row that is damaged and left out, and whenever somebody has touched the log of the
-            file. Unless somebody listens, it is an error.
+        on_damage: Called once for each row that is damaged and left out, and whenever somebody has touched the log.
+            Unless somebody listens, it is an error.
 
     Raises:
         InputError: it can't be written, is no such file, is of another version, or another process writes it.
@@ -213,6 +213,14 @@ class Store:
         """Whether the last word of an operator on a service was to pause it: the last of its events that say so."""
         sql = "SELECT event FROM event WHERE service = ? AND event IN ('paused', 'resumed') ORDER BY id DESC LIMIT 1"
         return self._query(sql, service) == [("paused",)]
+
+    def holders(self) -> set[str]:
+        """Who the last processes that wrote this state were to agents. None but us of them lives: each had the lock."""
+        sql = """
+            SELECT json_extract(fields, '$.holder') FROM event WHERE event = 'start' AND json_valid(fields)
+            ORDER BY id DESC LIMIT 1000
+        """
+        return {holder for (holder,) in self._query(sql) if isinstance(holder, str)}
 
     def let_go_s(self, service: str, now_s: float) -> float | None:
         """When a setting was let go of last because it saves nothing; None where that was not, or is forgotten."""

@@ -44,6 +44,7 @@ def test_a_stop_file_that_is_gone_ends_nobody_else_s_pause(tmp_path: Path) -> No
         assert eventually(lambda: any("is gone" in line for line in lines), within_s=10)
         daemon.stop()
         running.join(30.0)
+        assert store.holders() == {"a test"}
     (line,) = (line for line in lines if "is gone" in line)
     assert line.endswith("stop is gone: goes on, but for what an operator has paused: web")
 

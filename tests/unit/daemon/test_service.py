@@ -93,15 +93,19 @@ def test_paused_it_does_nothing_until_it_is_resumed(
     kept.store.close()
 
 
-def test_paused_from_its_begin_it_puts_back_what_an_earlier_process_has_left(
-    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_paused_from_its_begin_it_puts_back_what_an_earlier_process_of_its_state_has_left(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients, *, is_ours: bool
 ) -> None:
+    """Another state's process, of the same user, may live."""
     lease = Lease(agent.client, holder="a test (pid 2), web", ttl_s=60.0)
     agent.client.apply({"power.cap_w": 60}, lease=lease.token)
+    with Store(tmp_path / ("bayop.db" if is_ours else "other.db")) as store:
+        store.add_event(0.0, None, "start", {"holder": "a test (pid 2)"})
     kept = Kept(tmp_path, service(agent, clients), paused=True, holder="a test (pid 1)")
     assert kept.service.lets_go(10.0)
     assert kept.service.knows_restored
-    assert machine.cap_w == 120
+    assert machine.cap_w == (120 if is_ours else 60)
     kept.service.end()
     assert kept.service.join(5.0)
     kept.store.close()
