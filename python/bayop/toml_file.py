@@ -21,6 +21,18 @@ _KEY: Final = re.compile(r"\s*(?P<quote>[\"']?)(?P<key>[^\"'=]+?)(?P=quote)\s*="
 _NAMES: Final = re.compile(r"\((?:'[^']*'(?:, |,)?)+\)")
 """A table's name as Python's reader tells it: `('service', 'web')`."""
 _NAME: Final = re.compile("'([^']*)'")
+_OPAQUE: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
+    r"|\'{3}.*?(?:\'{3}|\Z)"
+    r'|"(?:\\.|[^"\\\n])*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+",
+    re.DOTALL,
+)
+"""What is no key but where it is quoted: texts and comments; one that does not end goes on to the end of its line."""
+_MOST_PARTS: Final = 64
+_LONG_KEY: Final = re.compile(rf"(?<![\w\"-])(?:[\w\"-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
+_MOST_BYTES: Final = 2**20
 _POSITION: Final = re.compile(r"(?P<rule>.*) \(at line (?P<line>\d+), column \d+\)", re.DOTALL)
 
 
@@ -38,15 +50,37 @@ class TomlFile:
         self._path = path
         self._outer: tuple[str, ...] = ()
         self._text = read_text(path)
+        self._check_size()
         try:
             self._data: dict[str, Any] = tomllib.loads(self._text)
-        except (ValueError, RecursionError) as error:  # also a number or a nesting that Python gives up on
+        except (ValueError, RecursionError, MemoryError) as error:  # also a number or a nesting that Python gives up on
             match = _POSITION.fullmatch(str(error))
             line = match["line"] if match else len(self._text.splitlines())
             rule = _NAMES.sub(
                 lambda names: ".".join(_NAME.findall(names[0])), match["rule"] if match else reason(error)
             )
             raise InputError(wrong=f"the file is not TOML: {rule}", place=f"{path}:{line}") from error
+
+    def _check_size(self) -> None:
+        """Refuses what Python's reader takes without end for: it keeps each beginning of a dotted key.
+
+        Raises:
+            InputError: the file is too long, or a key or the name of a table has too many parts.
+        """
+        if len(self._text) > _MOST_BYTES:
+            raise InputError(
+                f"a file of settings must have at most {_MOST_BYTES >> 20} MiB",
+                wrong=f"{self._path} is longer",
+                place=str(self._path),
+            )
+        bare = _OPAQUE.sub(lambda found: '"' + "\n" * found[0].count("\n"), self._text)
+        if long := _LONG_KEY.search(bare):
+            line = bare.count("\n", 0, long.start()) + 1
+            raise InputError(
+                f"a key must have at most {_MOST_PARTS} parts",
+                wrong="one has more",
+                place=f"{self._path}:{line}",
+            )
 
     def place(self, table: str, key: str | None = None) -> str:
         """Where a key stands, as `live.toml:7`; without a key, where its table begins, or the first of those in it."""

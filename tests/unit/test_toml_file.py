@@ -165,6 +165,40 @@ def test_what_is_no_toml_has_a_line(tmp_path: Path, content: str, line: int) -> 
     assert "at line" not in caught.value.message, "the place says it"
 
 
+QUOTED = ".".join(['"a.b"', "'c'"] * 6_000)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (f"{'.'.join('a' * 12_000)} = 1", 1),
+        (f"a = 1\n[{' . '.join('a' * 12_000)}]", 2),
+        (f"a = '''\n\"'''\n[[{'.'.join('a' * 12_000)}]]", 3),
+        (f"a = [\n {{ b = '#', {QUOTED} = 1 }}]", 2),
+        (f"# it's\n{'.'.join('a' * 65)} = 1", 2),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_a_key_of_very_many_parts_has_a_line(tmp_path: Path, content: str, line: int) -> None:
+    with pytest.raises(InputError, match="a key must have at most 64 parts") as caught:
+        written(tmp_path, content)
+    assert caught.value.place == f"{tmp_path}/live.toml:{line}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [f"{'.'.join('a' * 64)} = 1", f"a = '{'.'.join('a' * 99)}'", f"# {'.'.join('a' * 99)}\n", "a" * 10**6 + "=1"],
+    ids=range(4),
+)
+def test_a_long_text_or_name_is_no_key_of_many_parts(tmp_path: Path, content: str) -> None:
+    assert written(tmp_path, content).table_names() == (["a"] if content.startswith("a.") else [])
+
+
+def test_a_file_of_settings_has_an_end(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a file of settings must have at most 1 MiB"):
+        written(tmp_path, "\n" * (2**20 + 1))
+
+
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.toml: no such file"):
         TomlFile(tmp_path / "none.toml")
