@@ -44,7 +44,7 @@ from bayop.state.damage import (
 )
 from bayop.state.held import HeldTime, held_time, switchback
 from bayop.state.learned import ROWS, observations
-from bayop.state.schema import prepare
+from bayop.state.schema import VERSION, prepare
 from bayop.switchback import Switchback
 
 __all__ = ["StateError", "Store"]
@@ -97,9 +97,11 @@ class Store:
         try:
             self._open()
             prepare(self._database, path)
+            # It may be one that we can only read, for which SQLite begins any transaction.
+            self._database.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {VERSION}; ROLLBACK;")
             _checkpoint(self._database)
             self._stat, self._log_stat = path.stat(), self._log.stat()
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             self._lock.close()
             raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path)) from error
         except BaseException:

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -202,6 +203,29 @@ def test_only_our_own_files_are_written(path: Path) -> None:
         Store(path)
     with pytest.raises(InputError, match="cannot write"):
         Store(path.parent / "nowhere" / "state.db")
+
+
+@contextmanager
+def as_somebody_else() -> Iterator[Path]:
+    """What only root can be, with a folder of theirs."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Path(folder)
+        finally:
+            os.seteuid(0)
+
+
+def test_a_state_that_can_only_be_read_is_refused_at_once() -> None:
+    with as_somebody_else() as folder:
+        with Store(folder / "state.db"):
+            pass
+        (folder / "state.db").chmod(0o444)
+        with pytest.raises(InputError, match=r"cannot open .*state\.db: attempt to write a readonly database"):
+            Store(folder / "state.db")
 
 
 def test_a_newer_state_is_left_alone(path: Path) -> None:
