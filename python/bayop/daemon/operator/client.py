@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any, Final
 
-from bayop.daemon.operator.wire import receive, send, socket_of, to_error
+from bayop.daemon.operator.wire import events_in, receive, send, socket_of
 from bayop.errors import InputError, UnsupportedError, reason
 
 _PATIENCE_S: Final = 60.0
@@ -22,7 +22,7 @@ def ask(state: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
         fields: Of whom, and the like.
 
     Raises:
-        UnsupportedError: no `bayop run` answers there, or it does not let us in.
+        UnsupportedError: no `bayop run` of this version answers there, or it does not let us in.
         BayopError: it refuses.
     """
     path = socket_of(state)
@@ -40,7 +40,8 @@ def ask(state: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
         why = "no bayop run answers" if not isinstance(error, TimeoutError) else "bayop run does not answer in time"
         hint = "start it, or name the bayop.toml that it runs, or its state"
         raise UnsupportedError(wrong=f"{why} at {path}", place=str(path), hint=hint) from error
-    if "error" in answer:
-        raise to_error(answer["error"])
-    events: list[dict[str, Any]] = answer["events"]
-    return events
+    try:
+        return events_in(answer, verb)
+    except ValueError as error:
+        wrong = f"what answers at {path} is no bayop run of this version"
+        raise UnsupportedError(wrong=wrong, place=str(path), hint="restart it") from error

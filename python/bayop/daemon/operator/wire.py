@@ -5,14 +5,66 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol, TypedDict
+
+import msgspec
 
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
+from bayop.json_text import decoder
 
 MOST_BYTES: Final = 1_000_000
 """No line is longer."""
 
 _ERRORS: Final = (BayopError, InputError, DriftError, UnsupportedError)
+
+
+class _Interval(TypedDict):
+    value: float
+    low: float | None
+    high: float | None
+
+
+class _Saved(TypedDict):
+    switchbacks: int
+    power_w: _Interval | None
+    energy_kwh: _Interval | None
+    cost: _Interval | None
+    currency: str | None
+    carbon_g: _Interval | None
+
+
+class _Standing(TypedDict):
+    event: Literal["service"]
+    service: str
+    doing: str
+    setting: dict[str, float | str] | None
+    qps: float | None
+    power_w: float | None
+    latency_us: float | None
+    margin: float | None
+    current: bool
+    budget_left: float | None
+    quiet_until: str | None
+    paused_by: list[str]
+    restored: bool
+    trouble: str | None
+    saved: _Saved | None
+
+
+class _Reloaded(TypedDict):
+    event: Literal["reloaded"]
+    begun: list[str]
+    ended: list[str]
+    unchanged: list[str]
+
+
+class _Told(TypedDict):
+    kind: str
+    rule: str | None
+    wrong: str | None
+    value: str | None
+    place: str | None
+    hint: str | None
 
 
 class Stream(Protocol):
@@ -66,6 +118,23 @@ def from_error(error: BayopError) -> dict[str, object]:
     return {"error": error.parts}
 
 
-def to_error(error: Mapping[str, Any]) -> BayopError:
-    """The error that a message carries."""
-    return BayopError.of_parts(error, _ERRORS)
+def events_in(answer: Mapping[str, Any], verb: str) -> list[dict[str, Any]]:
+    """The events that an answer to a verb carries.
+
+    Raises:
+        ValueError: it is none that a `bayop run` of this version gives.
+        BayopError: the one that it carries instead.
+    """
+    if "error" in answer:
+        error = BayopError.of_parts(_checked(answer["error"], _Told), _ERRORS)
+        if error.message:
+            raise error
+    return [
+        _checked(event, _Reloaded if verb == "reload" else _Standing) for event in _checked(answer.get("events"), list)
+    ]
+
+
+def _checked(value: Any, kind: type) -> Any:  # noqa: ANN401 -- what it is, it stays
+    decoder(kind)  # has it met the type, which `convert` alone must not do in two threads at once
+    msgspec.convert(value, kind)
+    return value

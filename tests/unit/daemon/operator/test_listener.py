@@ -15,11 +15,17 @@ from typing import Any
 
 import pytest
 from tests.support.patience import eventually
+from tests.unit.cli.test_operator import HOLDS
 
 from bayop.daemon.operator.client import ask
 from bayop.daemon.operator.listener import listening
-from bayop.daemon.operator.wire import MOST_BYTES, socket_of
+from bayop.daemon.operator.wire import MOST_BYTES, send, socket_of
 from bayop.errors import DriftError, InputError, UnsupportedError
+
+
+def done(verb: str) -> list[dict[str, object]]:
+    """An answer, which says what it answers."""
+    return [{**HOLDS, "service": verb}]
 
 
 class Said:
@@ -40,7 +46,7 @@ class Said:
                 raise DriftError("it must be so", wrong="it is not", value=3, place="there", hint="do that")
             case "break":
                 raise ZeroDivisionError("by zero")
-        return [{"event": "done", "verb": message["verb"]}]
+        return done(message["verb"])
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ def said(state: Path) -> Iterator[Said]:
 
 
 def test_a_word_is_heard_with_who_said_it(state: Path, said: Said) -> None:
-    assert ask(state, "pause", service="web") == [{"event": "done", "verb": "pause"}]
+    assert ask(state, "pause", service="web") == done("pause")
     assert said.messages == [{"verb": "pause", "service": "web"}]
     assert f"uid {os.geteuid()}" in said.by.pop()
 
@@ -110,6 +116,50 @@ def test_bytes_that_are_no_message_do_nothing(state: Path, said: Said, line: byt
     assert ask(state, "pause")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"events": 5},
+        {"events": [5]},
+        {"events": [{}]},
+        {"events": [{**HOLDS, "event": "reloaded"}]},
+        {"events": [{**HOLDS, "paused_by": 7}]},
+        {"events": [{**HOLDS, "setting": {"power.cap_w": None}}]},
+        {"events": [{**HOLDS, "saved": {"power_w": 3}}]},
+        {"error": 5},
+        {"error": {}},
+        {"error": {"kind": "input"}},
+        {"error": {"kind": "input", "wrong": ["it"]}},
+    ],
+    ids=str,
+)
+def test_what_is_no_answer_of_this_version_is_said_to_be_none(state: Path, answer: dict[str, object]) -> None:
+    """A `bayop run` that goes on while another version is installed, say."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_of(state)))
+        listener.listen()
+        said: list[Exception] = []
+
+        def hear() -> None:
+            try:
+                ask(state, "status")
+            except Exception as error:  # which it is, is what is asked
+                said.append(error)
+
+        asking = threading.Thread(target=hear)
+        asking.start()
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rwb") as stream:
+            stream.readline()
+            send(stream, answer)
+        asking.join(10)
+    (error,) = said
+    assert isinstance(error, UnsupportedError)
+    assert "is no bayop run of this version" in error.message
+    assert error.hint == "restart it"
+
+
 def test_peers_that_are_silent_or_gone_keep_nobody_waiting(state: Path, said: Said) -> None:
     peers = [socket.socket(socket.AF_UNIX) for _ in range(12)]
     for number, peer in enumerate(peers):
@@ -117,7 +167,7 @@ def test_peers_that_are_silent_or_gone_keep_nobody_waiting(state: Path, said: Sa
         peer.sendall(b'{"verb": "pause"' if number % 2 else b"")
         if number % 3 == 0:
             peer.close()
-    assert ask(state, "status") == [{"event": "done", "verb": "status"}]
+    assert ask(state, "status") == done("status")
     with socket.socket(socket.AF_UNIX) as gone:
         gone.connect(str(socket_of(state)))
         gone.sendall(b'{"verb": "wait"}\n')
@@ -137,7 +187,7 @@ def test_two_are_heard_at_once(state: Path, said: Said) -> None:
     assert answers == []
     said.goes_on.set()
     first.join(5)
-    assert answers == [[{"event": "done", "verb": "wait"}]]
+    assert answers == [done("wait")]
 
 
 def test_what_a_killed_process_has_left_is_replaced_and_nothing_else_is(state: Path) -> None:
