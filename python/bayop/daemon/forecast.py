@@ -33,6 +33,6 @@ class Forecast:
         """The greatest load of the hours that begin soon."""
         hour = now_s // HOUR_S
         if self._learned is None or self._learned[0] != hour:
-            hours = self._store.hours(self._file.name, now_s - _WEEKS_S)
+            hours = self._store.hours(self._file.name, now_s - _WEEKS_S, now_s)
             self._learned = hour, Week(hours, self._file.quiet.zone)
         return self._learned[1].coming(now_s, self._ahead_s)

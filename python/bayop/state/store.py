@@ -46,6 +46,7 @@ from bayop.state.held import HeldTime, held_time, switchback
 from bayop.state.learned import ROWS, observations
 from bayop.state.schema import VERSION, prepare
 from bayop.switchback import Switchback
+from bayop.units import DAY_S
 
 __all__ = ["StateError", "Store"]
 
@@ -61,10 +62,13 @@ _BUSY_S: Final = 0.1
 """Nobody else has a reason to write, so that waiting for longer would only keep services from letting go."""
 _AGE_EVERY: Final = 100
 """After so many windows of a service its old ones lose detail."""
+_CONFIRMED_S: Final = 4 * DAY_S
+"""A clock is believed where a window began a day ago, or so long ago at most."""
 _DATED: Final = (
     ("event", "time_s", "event IN ('let-go', 'forgotten', 'polished')"),
     ("search", "start_s", "TRUE"),
     ("switchback", "start_s", "TRUE"),
+    ("window", "start_s", "TRUE"),
 )
 """What decides by its time: the table, its column, and which of its rows."""
 
@@ -157,8 +161,13 @@ class Store:
             cut_short=window.cut_short,
         )
         self._windows[service] += 1
-        if self._windows[service] % _AGE_EVERY == 1:
+        if self._windows[service] % _AGE_EVERY == 1 and self._confirms(service, window.end_s):
             self.age(service, window.end_s)
+
+    def _confirms(self, service: str, now_s: float) -> bool:
+        """Whether windows of a day and more ago speak for a clock: one that is far ahead would take all for old."""
+        sql = "SELECT 1 FROM window WHERE service = ? AND start_s BETWEEN ? AND ? LIMIT 1"
+        return bool(self._query(sql, service, now_s - _CONFIRMED_S, now_s - DAY_S))
 
     def age(self, service: str, now_s: float, *, days: int = 7) -> None:
         """Takes detail from windows that are old, in so many days of them at most.
@@ -270,15 +279,15 @@ class Store:
         rows = self._sound(FoundRow, sql, service, now_s, last, json.dumps(ENDED_BY_ITSELF))
         return [Found(row["qps"], row["setting"]) for row in rows][::-1]
 
-    def hours(self, service: str, since_s: float) -> list[HourLoad]:
-        """The mean load of each hour of which windows since then show at least half."""
+    def hours(self, service: str, since_s: float, until_s: float) -> list[HourLoad]:
+        """The mean load of each hour between two times of which windows show at least half."""
         sql = f"""
             SELECT 3600.0 * CAST(start_s / 3600 AS INTEGER) AS hour_s, total(qps * duration_s) / total(duration_s)
-            FROM window WHERE service = ? AND start_s >= ? AND {SOUND_WINDOW}
+            FROM window WHERE service = ? AND start_s >= ? AND start_s < ? AND {SOUND_WINDOW}
             GROUP BY hour_s HAVING total(duration_s) >= 1800
         """  # noqa: S608 -- our own words
         self._say_damaged_windows(service, since_s, math.inf)
-        return [HourLoad(*row) for row in self._query(sql, service, since_s)]
+        return [HourLoad(*row) for row in self._query(sql, service, since_s, until_s)]
 
     def open_advice(self, service: str) -> Advised | None:
         """What a service was advised last; None where that was never, or was held against what it came to."""
@@ -342,13 +351,14 @@ class Store:
         """What a clock that was wrong has dated later than now is left out: it would count until that time has come."""
         for table, time_s, of in _DATED:
             # A time that is none is no earlier one.
-            sql = f"SELECT 1 FROM {table} WHERE service = ? AND {of} AND NOT ifnull({time_s} <= ?, 0) LIMIT 1"  # noqa: S608
+            ahead = f"({time_s} > ?2 OR {time_s} IS NULL)"
+            sql = f"SELECT 1 FROM {table} WHERE service = ?1 AND {of} AND {ahead} LIMIT 1"  # noqa: S608
             if self._query(sql, service, now_s):
-                ahead = f"{self.path} has a row of {table} for {service} that lies ahead"
+                row = f"{self.path} has a row of {table} for {service} that lies ahead"
                 delete = f"sqlite3 {self.path} 'DELETE FROM {table} WHERE {time_s} > unixepoch()'"  # noqa: S608
                 self._say_once(
                     StateError(
-                        wrong=f"{ahead}: a clock was wrong then, or is now; it is left out",
+                        wrong=f"{row}: a clock was wrong then, or is now; it is left out",
                         place=str(self.path),
                         hint=f"where the clock is right now: {delete}",
                     )

@@ -8,9 +8,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import astuple, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def windows_of(days: float, *, since_s: float = 0.0) -> Iterator[LedgerWindow]:
         yield replace(window, over_share=0.02, meets_slo=False, latency_us=300.0) if n % 100 == 0 else window
 
 
-def fill(path: Path, windows: Iterator[LedgerWindow]) -> None:
+def fill(path: Path, windows: Iterable[LedgerWindow]) -> None:
     """Writes windows at once, as a store writes them one by one."""
     columns = [n for n in astuple_names() if n != "setting"]
     with Store(path), closing(sqlite3.connect(path)) as database, database:
@@ -67,10 +68,10 @@ def test_windows_become_coarse_with_age_and_sums_stay(tmp_path: Path) -> None:
     before, now_s = sums(path), 20 * DAY_S
     with Store(path) as store:
         spent = astuple(store.spending("web", 2 * DAY_S, now_s))
-        hours = {hour.start_s: hour.qps for hour in store.hours("web", 0.0)}
+        hours = {hour.start_s: hour.qps for hour in store.hours("web", 0.0, now_s)}
         store.age("web", now_s, days=100)
         assert astuple(store.spending("web", 2 * DAY_S, now_s)) == pytest.approx(spent)
-        assert {hour.start_s: hour.qps for hour in store.hours("web", 0.0)} == pytest.approx(hours)
+        assert {hour.start_s: hour.qps for hour in store.hours("web", 0.0, now_s)} == pytest.approx(hours)
     after = sums(path)
     assert after.keys() == before.keys()
     for kind, values in before.items():
@@ -120,10 +121,10 @@ def test_trials_and_what_was_cut_short_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_it_is_done_while_windows_are_written(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    fill(path, windows_of(1))
+    fill(path, chain(windows_of(1), [replace(WINDOW, start_s=29 * DAY_S)]))
     with Store(path) as store:
         store.add_window("web", replace(WINDOW, start_s=30 * DAY_S))
-    assert len([row for row in read(path, "window", last=10_000) if not row["grain_s"]]) == 1
+    assert len([row for row in read(path, "window", last=10_000) if not row["grain_s"]]) == 2
 
 
 AGER = """
@@ -196,3 +197,17 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
         with Store(path) as store:
             assert store.spending("web", 0.0, 120.0).seen_s == 60
     assert [(row["start_s"], row["grain_s"]) for row in read(path, "window")] == [(60.0, 0)]
+
+
+def test_a_clock_that_is_ahead_ages_nothing_before_it_has_shown_a_day(tmp_path: Path) -> None:
+    """A year ahead when `bayop run` starts, what was seen a minute ago would be told by the hour, for good."""
+    path = tmp_path / "state.db"
+    fill(path, windows_of(1, since_s=365 * DAY_S))
+    ahead_s = 2 * 365 * DAY_S
+    with Store(path) as store:
+        store.add_window("web", replace(WINDOW, start_s=ahead_s))
+    assert len(read(path, "window", last=10_000)) == 1441
+    fill(path, windows_of(1, since_s=ahead_s))
+    with Store(path) as store:
+        store.add_window("web", replace(WINDOW, start_s=ahead_s + DAY_S))
+    assert len(read(path, "window", last=10_000)) < 1441 + 1440

@@ -166,9 +166,9 @@ def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
         for start_s, qps in ((3600.0, 1000.0), (4500.0, 3000.0), (7200.0, 5000.0), (86_400.0, 7000.0)):
             store.add_window("web", replace(WINDOW, start_s=start_s, duration_s=900.0, qps=qps))
         store.add_window("web", replace(WINDOW, start_s=88_200.0, duration_s=900.0, qps=8000.0))
-        assert store.hours("web", 0.0) == [HourLoad(3600.0, 2000.0), HourLoad(86_400.0, 7500.0)]
-        assert store.hours("web", 7200.0) == [HourLoad(86_400.0, 7500.0)]
-        assert store.hours("db", 0.0) == []
+        assert store.hours("web", 0.0, NOW_S) == [HourLoad(3600.0, 2000.0), HourLoad(86_400.0, 7500.0)]
+        assert store.hours("web", 7200.0, NOW_S) == [HourLoad(86_400.0, 7500.0)]
+        assert store.hours("db", 0.0, NOW_S) == []
 
 
 def test_advice_is_open_until_it_was_proven(path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_window_with_an_endless_number_is_summed_nowhere_and_said_to_be_damage
     with damaged(path, change) as (store, said):
         assert store.spending("web", 0.0, 3600.0).requests == pytest.approx(whole.requests * 2 / 3)
         assert [quarter.start_s for quarter in store.held_time("web", 0.0, 3600.0).quarters] == [0.0, 1800.0]
-        assert [hour.qps for hour in store.hours("web", 0.0)] == [10.0]
+        assert [hour.qps for hour in store.hours("web", 0.0, NOW_S)] == [10.0]
         store.age("web", 200 * DAY_S, days=9)
         assert store.spending("web", 0.0, 3600.0).requests == pytest.approx(whole.requests * 2 / 3)
         assert [error.message.split(": ")[0] for error in said] == [f"the window with id 2 in {path} is damaged"]
@@ -415,7 +415,7 @@ def test_a_window_that_began_at_no_time_is_said_to_be_damaged(path: Path) -> Non
     with Store(path) as store:
         store.add_window("web", WINDOW)
     with damaged(path, "UPDATE window SET start_s = 9e999") as (store, said):
-        assert store.hours("web", 0.0) == []
+        assert store.hours("web", 0.0, NOW_S) == []
         assert len(said) == 1
 
 
@@ -507,6 +507,7 @@ def test_what_a_wrong_clock_has_dated_later_than_now_decides_nothing_and_is_said
             store.add_switchback("web", replace(SWITCHED_BACK, start_s=start_s))
         store.add_event(50.0, "web", "let-go", {})
         store.add_event(1.0, "web", "let-go", {})
+        store.add_window("web", replace(WINDOW, start_s=4e9, duration_s=3600.0))
     change = f"UPDATE event SET time_s = {time_s} WHERE id = 2"  # noqa: S608 -- our own words
     with damaged(path, change) as (store, said):
         for _ in range(2):
@@ -514,11 +515,12 @@ def test_what_a_wrong_clock_has_dated_later_than_now_decides_nothing_and_is_said
             assert store.found("web", NOW_S) == [Found(SEARCH.qps, setting)]
             assert store.judged_switchbacks("web", NOW_S, 9) == [SWITCHED_BACK.power_w]
         assert [error.message.split(":")[0] for error in said] == [
-            f"{path} has a row of {table} for web that lies ahead" for table in ("event", "switchback")
+            f"{path} has a row of {table} for web that lies ahead" for table in ("event", "switchback", "window")
         ]
         assert "sqlite3" in str(said[0].hint)
+        assert store.hours("web", 0.0, NOW_S) == []
         assert store.found("db", NOW_S) == []
-        assert len(said) == 3
+        assert len(said) == 4
 
 
 def _gone(log: Path) -> None:
