@@ -75,7 +75,8 @@ class _Check:
 
     def _check_state(self) -> None:
         try:
-            check_state(self._file.state)
+            note = check_state(self._file.state)
+            self._finding.notes += [] if note is None else [note]
         except InputError as error:
             self._finding.problems.append(error.but(place=self._file.toml.place("", "state")))
 

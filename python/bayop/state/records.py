@@ -18,7 +18,7 @@ from bayop.files import check_writable
 from bayop.json_text import decoder
 from bayop.state.damage import raise_damage
 from bayop.state.learned import ROWS, observations
-from bayop.state.schema import check
+from bayop.state.schema import VERSION, check, is_older, version_of
 
 Table = Literal["search", "window", "event"]
 
@@ -124,8 +124,8 @@ def known(path: Path, service: str, *, knobs: Collection[str], quantities: Colle
     """
     if not path.exists():
         return History()
-    with opened(path) as database:
-        rows = database.execute(ROWS, (service,)).fetchall()
+    with opened(path, older=True) as database:
+        rows = database.execute(ROWS, (service,)).fetchall() if version_of(database) else []
     return History(known=observations(rows, path, knobs=knobs, quantities=quantities, on_damage=raise_damage))
 
 
@@ -162,21 +162,27 @@ def written(path: Path) -> Path:
     return path
 
 
-def check_state(path: Path) -> None:
-    """Whether `bayop run` can keep its state there. Writes nothing.
+def check_state(path: Path) -> str | None:
+    """Whether `bayop run` can keep its state there; what it would do with an older one. Writes nothing.
 
     Raises:
         InputError: the file is something else, or neither it nor its folder can be written.
     """
     check_writable(path)
     if path.exists():
-        with opened(path):
-            pass
+        with opened(path, older=True) as database:
+            if 0 < (version := version_of(database)) < VERSION:
+                return f"{path} is of version {version}: bayop run brings it up to version {VERSION}"
+    return None
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path, *, older: bool = False) -> Iterator[sqlite3.Connection]:
     """A state, to be read.
+
+    Args:
+        path: The file.
+        older: Whether an empty one, or one of an older version, will do.
 
     Raises:
         InputError: the file can't be read, or is no state.
@@ -185,7 +191,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
-            check(database, path)
+            if not (older and is_older(database)):
+                check(database, path)
             yield database
     except sqlite3.Error as error:
         raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path)) from error

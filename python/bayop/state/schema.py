@@ -50,12 +50,20 @@ def prepare(database: sqlite3.Connection, path: Path) -> None:
         InputError: the file has tables of a newer version, or of another program.
         sqlite3.Error: it can't be read or written.
     """
-    version = version_of(database)
-    if _tables_of(database) >= _ours(version) and (version > 0 or not _tables_of(database)):
-        missing = "".join(tables for since, tables in _ADDED.items() if since > version)
-        if missing:
-            database.executescript(f"BEGIN; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
+    if is_older(database):
+        missing = "".join(tables for since, tables in _ADDED.items() if since > version_of(database))
+        database.executescript(f"BEGIN; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
     check(database, path)
+
+
+def is_older(database: sqlite3.Connection) -> bool:
+    """Whether a file is empty, or has the tables of an older version: one that `prepare` brings up to date.
+
+    Raises:
+        sqlite3.Error: it can't be read.
+    """
+    version, tables = version_of(database), _tables_of(database)
+    return version < VERSION and tables >= _ours(version) and (version > 0 or not tables)
 
 
 @cache

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from bayop.daemon.file import DaemonFile
 from bayop.live.agent.lease import Lease
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
+from bayop.state import schema
 from bayop.state.store import Store
 
 
@@ -99,6 +102,21 @@ def test_a_state_that_can_t_be_kept_is_said(
     (problem,) = finding(tmp_path, f'state = "{state}"\n' + service(agent, clients)).problems
     assert message in problem.message
     assert "bayop.toml:1" in problem.message
+
+
+def test_a_state_that_would_be_brought_up_to_date_is_no_problem(
+    tmp_path: Path, agent: AgentProcess, clients: Clients
+) -> None:
+    (tmp_path / "bayop.db").touch()
+    found = finding(tmp_path, service(agent, clients))
+    assert (found.problems, found.notes) == ([], [])
+    with closing(sqlite3.connect(tmp_path / "bayop.db")) as older:
+        older.executescript(f"{schema._FIRST} PRAGMA user_version = 1;")
+    for mode in ("apply", "advise"):
+        found = finding(tmp_path, service(agent, clients, mode=mode))
+        assert found.notes == [f"{tmp_path}/bayop.db is of version 1: bayop run brings it up to version 2"]
+    (problem,) = found.problems
+    assert "the state knows nothing of what settings of web do" in problem.message
 
 
 def test_what_the_agent_does_not_guard_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
