@@ -15,6 +15,7 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, literal, print_json
+from bayop.errors import InputError
 from bayop.units import round_significant
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     from bayop.daemon.notify import Notifier
     from bayop.daemon.outlet import Outlet
     from bayop.daemon.report import Reporter
-    from bayop.state.store import Store
+    from bayop.state.damage import rescue
+    from bayop.state.store import StateError, Store
 
     file = DaemonFile.read(args.file)
     if args.check:
@@ -72,7 +74,10 @@ def run(args: argparse.Namespace) -> int:
     ):
         priority = priority_of if is_journal(_STDERR, os.environ.get("JOURNAL_STREAM")) else _no_priority
         reporter = Reporter(store, _clock(), lines.put, events.put, priority)
-        daemon = Daemon(file, store, reporter, notifier, holder=agent_flags.holder(args.verb))
+        try:
+            daemon = Daemon(file, store, reporter, notifier, holder=agent_flags.holder(args.verb))
+        except StateError as error:  # nothing was begun yet
+            raise InputError.of(error).but(hint=rescue(file.state)) from error
         _heed_signals(daemon, lines.put)
         return exit_codes.DONE if daemon.run() else exit_codes.DRIFT
 

@@ -9,6 +9,8 @@ from typing import Final
 
 from bayop.daemon.advice.models import model_of
 from bayop.daemon.file import DaemonFile, ServiceFile
+from bayop.daemon.operator.listener import check_socket
+from bayop.daemon.operator.wire import socket_of
 from bayop.daemon.plant import LivePlant
 from bayop.errors import BayopError, InputError
 from bayop.live.agent.checks import check_applies
@@ -77,6 +79,7 @@ class _Check:
         try:
             note = check_state(self._file.state)
             self._finding.notes += [] if note is None else [note]
+            check_socket(socket_of(self._file.state))
         except InputError as error:
             self._finding.problems.append(error.but(place=self._file.toml.place("", "state")))
 

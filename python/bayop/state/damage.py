@@ -96,6 +96,11 @@ class SwitchbackRow(TypedDict):
     pause_s: _Finite
 
 
+def rescue(path: Path) -> str:
+    """What to do about a file that is damaged."""
+    return f"move it aside, and what can be saved comes with: sqlite3 OLD.db .recover | sqlite3 {path}"
+
+
 class StateError(BayopError):
     """What has happened can't be remembered, or is damaged: exit code 1."""
 

@@ -16,7 +16,7 @@ from bayop.control.history import History
 from bayop.errors import InputError, reason, unreadable
 from bayop.files import check_writable
 from bayop.json_text import decoder
-from bayop.state.damage import raise_damage
+from bayop.state.damage import raise_damage, rescue
 from bayop.state.learned import ROWS, observations
 from bayop.state.schema import VERSION, check, is_older, version_of
 
@@ -166,11 +166,16 @@ def check_state(path: Path) -> str | None:
     """Whether `bayop run` can keep its state there; what it would do with an older one. Writes nothing.
 
     Raises:
-        InputError: the file is something else, or neither it nor its folder can be written.
+        InputError: the file is something else or damaged, or it or a file beside it can't be written.
     """
-    check_writable(path)
+    for suffix in ("", "-wal", "-shm", ".lock"):
+        check_writable(path.with_name(f"{path.name}{suffix}"))
     if path.exists():
         with opened(path, older=True) as database:
+            ((found,),) = database.execute("PRAGMA quick_check(1)").fetchall()
+            if found != "ok":
+                wrong = f"{path} is damaged: {' '.join(found.split())}"
+                raise InputError(wrong=wrong, place=str(path), hint=rescue(path))
             if 0 < (version := version_of(database)) < VERSION:
                 return f"{path} is of version {version}: bayop run brings it up to version {VERSION}"
     return None
@@ -195,7 +200,8 @@ def opened(path: Path, *, older: bool = False) -> Iterator[sqlite3.Connection]:
                 check(database, path)
             yield database
     except sqlite3.Error as error:
-        raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path)) from error
+        hint = None if isinstance(error, sqlite3.OperationalError) else rescue(path)
+        raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path), hint=hint) from error
 
 
 def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:

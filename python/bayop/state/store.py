@@ -40,6 +40,7 @@ from bayop.state.damage import (
     Summed,
     SwitchbackRow,
     raise_damage,
+    rescue,
     sound,
 )
 from bayop.state.held import HeldTime, held_time, switchback
@@ -107,7 +108,8 @@ class Store:
             self._stat, self._log_stat = path.stat(), self._log.stat()
         except (OSError, sqlite3.Error) as error:
             self._lock.close()
-            raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path)) from error
+            hint = None if isinstance(error, OSError | sqlite3.OperationalError) else rescue(path)
+            raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path), hint=hint) from error
         except BaseException:
             self._lock.close()
             raise

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.support.agents import AgentProcess, Machine
 from tests.support.schemas import closed
 from tests.support.services import Clients, service
-from tests.unit.state.test_store import SEARCH, WINDOW
+from tests.unit.state.test_store import SEARCH, WINDOW, break_page
 
 from bayop.cli import main
 from bayop.control.notes import SwitchedBack
@@ -50,6 +50,17 @@ def test_a_check_of_what_is_missing(file: Path, capsys: pytest.CaptureFixture[st
     assert main(["run", str(file), "--check", "--json"]) == 2
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["place"].startswith(f"{file}:3")
+
+
+def test_a_state_with_damaged_pages_ends_it_at_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    break_page(file.with_suffix(".db"))
+    assert main(["run", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "error: cannot read " in error
+    assert f".recover | sqlite3 {file.with_suffix('.db')}" in error
+    file.with_suffix(".db").write_text("a diary, and no state" * 99, encoding="utf-8")
+    assert main(["run", str(file)]) == 2
+    assert "move it aside" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--check"], ["history"]])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.agents import AgentProcess, Machine
 from tests.support.services import Clients, service
+from tests.unit.state.test_store import break_page
 
 from bayop.daemon.check import Finding, check
 from bayop.daemon.file import DaemonFile
@@ -102,6 +103,33 @@ def test_a_state_that_can_t_be_kept_is_said(
     (problem,) = finding(tmp_path, f'state = "{state}"\n' + service(agent, clients)).problems
     assert message in problem.message
     assert "bayop.toml:1" in problem.message
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", ".lock", ".sock"])
+def test_a_file_beside_the_state_that_can_t_be_used_is_said(
+    tmp_path: Path, agent: AgentProcess, clients: Clients, suffix: str
+) -> None:
+    (tmp_path / f"bayop.db{suffix}").mkdir()
+    (problem,) = finding(tmp_path, service(agent, clients)).problems
+    assert f"cannot write {tmp_path}/bayop.db{suffix}: it is a folder" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("state", "message"), [("bayop.db", "it must be a socket, or not there"), ("x" * 100, "at most 107 bytes")]
+)
+def test_a_socket_that_can_t_be_made_is_said(
+    tmp_path: Path, agent: AgentProcess, clients: Clients, state: str, message: str
+) -> None:
+    (tmp_path / "bayop.db.sock").touch()
+    (problem,) = finding(tmp_path, f'state = "{state}"\n' + service(agent, clients)).problems
+    assert message in problem.message
+
+
+def test_a_state_with_damaged_pages_is_said(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    break_page(tmp_path / "bayop.db")
+    (problem,) = finding(tmp_path, service(agent, clients)).problems
+    assert f"{tmp_path}/bayop.db is damaged: " in problem.message
+    assert "sqlite3 OLD.db .recover" in str(problem.hint)
 
 
 def test_a_state_that_would_be_brought_up_to_date_is_no_problem(

@@ -205,6 +205,17 @@ def test_only_our_own_files_are_written(path: Path) -> None:
         Store(path.parent / "nowhere" / "state.db")
 
 
+def break_page(path: Path) -> None:
+    """Writes over the page that has the events."""
+    with Store(path) as store:
+        store.add_event(1.0, "web", "paused", {})
+        ((page,),) = store._query("SELECT rootpage FROM sqlite_master WHERE name = 'event'")
+        ((size,),) = store._query("PRAGMA page_size")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+
 @contextmanager
 def as_somebody_else() -> Iterator[Path]:
     """What only root can be, with a folder of theirs."""

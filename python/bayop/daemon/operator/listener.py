@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from bayop.daemon.operator.wire import from_error, receive, send
 from bayop.errors import InputError, UnsupportedError, as_ours, reason
+from bayop.files import check_writable
 
 Answer = Callable[[Mapping[str, Any], str], list[dict[str, object]]]
 """Does what a request asks for, on the word of somebody; the events that tell what came of it."""
@@ -27,6 +28,9 @@ Answer = Callable[[Mapping[str, Any], str], list[dict[str, object]]]
 _PATIENCE_S: Final = 5.0
 """How long a peer may take to say something, or to listen."""
 _LOOK_S: Final = 0.2
+_LONGEST: Final = 107
+"""Of a socket's path, in bytes: unix(7)."""
+_SHORTER: Final = "name a state in a folder of your own, by a short path"
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -44,9 +48,7 @@ def listening(path: Path, answer: Answer) -> Iterator[None]:
         server = _Server(str(path), answer)
     except OSError as error:
         wrong = f"cannot listen at {path}: {reason(error)}"
-        raise InputError(
-            wrong=wrong, place=str(path), hint="name a state in a folder of your own, by a short path"
-        ) from error
+        raise InputError(wrong=wrong, place=str(path), hint=_SHORTER) from error
     thread = threading.Thread(target=server.serve_forever, args=(_LOOK_S,), name="bayop-operator", daemon=True)
     thread.start()
     try:
@@ -56,6 +58,19 @@ def listening(path: Path, answer: Answer) -> Iterator[None]:
         server.server_close()
         with suppress(OSError):
             path.unlink()
+
+
+def check_socket(path: Path) -> None:
+    """Whether a socket could be made there. Makes none.
+
+    Raises:
+        InputError: it could not.
+    """
+    check_writable(path)
+    if path.exists() and not path.is_socket():
+        raise InputError("it must be a socket, or not there", value=str(path))
+    if len(os.fsencode(path)) > _LONGEST:
+        raise InputError(f"the path of a socket must have at most {_LONGEST} bytes", value=str(path), hint=_SHORTER)
 
 
 class _Handler(StreamRequestHandler):
