@@ -452,9 +452,18 @@ def _locked(path: Path) -> IO[bytes]:
     """
     try:
         path = path.resolve()  # one lock for all names of one file
-        file = path.with_name(f"{path.name}.lock").open("ab")
+        lock = path.with_name(f"{path.name}.lock")
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
+    try:
+        file = lock.open("ab")
+    except OSError as error:
+        hint = (
+            f"it belongs to uid {lock.stat().st_uid}: a bayop run of another user has made it"
+            if lock.is_file()
+            else None
+        )
+        raise unwritable(lock, error).but(hint=hint) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

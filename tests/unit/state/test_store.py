@@ -239,6 +239,16 @@ def test_a_state_that_can_only_be_read_is_refused_at_once() -> None:
             Store(folder / "state.db")
 
 
+def test_a_lock_of_somebody_else_is_said_to_be_that() -> None:
+    with as_somebody_else() as folder:
+        with Store(folder / "state.db"):
+            pass
+        (folder / "state.db.lock").chmod(0o444)
+        with pytest.raises(InputError, match=r"cannot write .*state\.db\.lock: permission denied") as caught:
+            Store(folder / "state.db")
+        assert caught.value.hint == "it belongs to uid 65534: a bayop run of another user has made it"
+
+
 def test_a_newer_state_is_left_alone(path: Path) -> None:
     with Store(path):
         pass
