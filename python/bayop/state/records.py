@@ -194,14 +194,40 @@ def opened(path: Path, *, older: bool = False) -> Iterator[sqlite3.Connection]:
     """
     written(path)
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
-            database.row_factory = sqlite3.Row
+        with closing(_connected(path)) as database:
             if not (older and is_older(database)):
                 check(database, path)
             yield database
     except sqlite3.Error as error:
         hint = None if isinstance(error, sqlite3.OperationalError) else rescue(path)
         raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path), hint=hint) from error
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A file, as SQLite reads it where it may make files beside it; where it may not, one that was closed as it is.
+
+    Raises:
+        InputError: not all of it is in the file.
+        sqlite3.Error: it can't be read.
+    """
+    uri = f"file:{quote(str(path))}?mode=ro"
+    database = sqlite3.connect(uri, uri=True)
+    try:
+        version_of(database)
+    except sqlite3.OperationalError as error:
+        database.close()
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        log = Path(f"{path.resolve()}-wal")
+        if log.exists() and log.stat().st_size:
+            raise InputError(
+                wrong=f"cannot read {path} here: its newest rows are in {log.name}",
+                place=str(path),
+                hint="copy both to a folder that you may write",
+            ) from error
+        database = sqlite3.connect(f"{uri}&immutable=1", uri=True)
+    database.row_factory = sqlite3.Row
+    return database
 
 
 def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.state.test_store import WINDOW
+from tests.unit.state.test_store import WINDOW, as_somebody_else
 
 from bayop.errors import InputError
 from bayop.state.records import Table, read
@@ -66,3 +67,23 @@ def test_a_damaged_row_is_said_to_be_one(tmp_path: Path, table: Table, changed: 
     database.close()
     with pytest.raises(InputError, match=rf"cannot read .*state\.db: the {table} with id 1 is damaged: "):
         read(path, table)
+
+
+def test_what_was_closed_is_read_where_nothing_may_be_written() -> None:
+    with as_somebody_else() as folder:
+        path, elsewhere = folder / "state.db", folder / "elsewhere"
+        elsewhere.mkdir()
+        with Store(path) as store:
+            store.add_window("web", WINDOW)
+            for name in ("state.db", "state.db-wal"):
+                shutil.copy(folder / name, elsewhere)
+        for each in (folder, elsewhere):
+            each.chmod(0o555)
+        try:
+            assert len(read(path, "window")) == 1
+            with pytest.raises(InputError, match=r"its newest rows are in state\.db-wal") as caught:
+                read(elsewhere / path.name, "window")
+            assert caught.value.hint == "copy both to a folder that you may write"
+        finally:
+            for each in (folder, elsewhere):
+                each.chmod(0o755)
