@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 from urllib.parse import quote
@@ -162,6 +162,22 @@ def written(path: Path) -> Path:
     return path
 
 
+def check_name(path: Path) -> None:
+    """Refuses a state of several names (hard links): SQLite keeps files beside each of them, and so does its lock.
+
+    Raises:
+        InputError: it has.
+    """
+    with suppress(OSError):  # it is not there yet, or whoever opens it says why that can't be
+        if (links := path.stat().st_nlink) > 1:
+            raise InputError(
+                "a state must have one name",
+                wrong=f"{path} has {links} (hard links)",
+                place=str(path),
+                hint=f"have it copied: cp {path} {path}.new && mv {path}.new {path}",
+            )
+
+
 def check_state(path: Path) -> str | None:
     """Whether `bayop run` can keep its state there; what it would do with an older one. Writes nothing.
 
@@ -170,6 +186,7 @@ def check_state(path: Path) -> str | None:
     """
     for suffix in ("", "-wal", "-shm", ".lock"):
         check_writable(path.with_name(f"{path.name}{suffix}"))
+    check_name(path)
     if path.exists():
         with opened(path, older=True) as database:
             ((found,),) = database.execute("PRAGMA quick_check(1)").fetchall()

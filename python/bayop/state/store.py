@@ -45,6 +45,7 @@ from bayop.state.damage import (
 )
 from bayop.state.held import HeldTime, held_time, switchback
 from bayop.state.learned import ROWS, observations
+from bayop.state.records import check_name
 from bayop.state.schema import VERSION, prepare
 from bayop.switchback import Switchback
 from bayop.units import DAY_S
@@ -382,6 +383,7 @@ class Store:
             if not samestat(self._stat, self.path.stat()):
                 raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
             with self._mutex:
+                self._keep_lock()
                 is_whole = self._is_closed or self._is_log_whole()
                 if not is_whole:
                     self._open_anew()
@@ -398,6 +400,21 @@ class Store:
                 self._log_stat = self._log.stat()
         except (OSError, sqlite3.Error) as error:
             raise StateError(wrong=f"cannot {verb} {self.path}: {reason(error)}", place=str(self.path)) from error
+
+    def _keep_lock(self) -> None:
+        """Takes the lock anew where somebody has removed its file: another process could have it otherwise.
+
+        Raises:
+            StateError: another process has.
+        """
+        if self._is_closed or _is_named(self._lock):
+            return
+        try:
+            lock = _locked(self.path)
+        except InputError as error:
+            raise StateError.of(error) from error
+        self._lock.close()
+        self._lock = lock
 
     def _open(self) -> None:
         self._database = sqlite3.connect(self.path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
@@ -456,6 +473,7 @@ def _locked(path: Path) -> IO[bytes]:
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from error
     try:
+        check_name(path)
         file = lock.open("ab")
     except OSError as error:
         hint = (
@@ -474,4 +492,15 @@ def _locked(path: Path) -> IO[bytes]:
             value=str(path),
             hint="end that one, or name another file in state",
         ) from error
+    if not _is_named(file):  # somebody has just removed it
+        file.close()
+        return _locked(path)
     return file
+
+
+def _is_named(file: IO[bytes]) -> bool:
+    """Whether the file that was opened by a name is still the one that has it."""
+    try:
+        return samestat(os.fstat(file.fileno()), Path(file.name).stat())
+    except FileNotFoundError:
+        return False

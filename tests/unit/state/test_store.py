@@ -25,7 +25,7 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
 from bayop.state.held import HeldTime, Quarter, read_held_times
-from bayop.state.records import known, read
+from bayop.state.records import check_state, known, read
 from bayop.state.store import StateError, Store
 from bayop.switchback import Switchback
 from bayop.units import DAY_S
@@ -188,6 +188,32 @@ def test_one_process_writes(path: Path) -> None:
         Store(path)
     with Store(path):
         pass
+
+
+def test_one_process_writes_also_after_somebody_has_removed_the_lock(path: Path) -> None:
+    lock = path.with_name("state.db.lock")
+    with Store(path) as store:
+        lock.unlink()
+        store.add_window("web", WINDOW)
+        with pytest.raises(InputError, match="another process writes"):
+            Store(path)
+        lock.unlink()
+        with Store(path) as successor:
+            with pytest.raises(StateError, match="another process writes"):
+                store.add_window("web", WINDOW)
+            successor.add_window("web", WINDOW)
+        store.add_window("web", WINDOW)
+    assert len(read(path, "window")) == 3
+
+
+def test_a_state_has_one_name(path: Path) -> None:
+    with Store(path):
+        pass
+    path.with_name("other.db").hardlink_to(path)
+    with pytest.raises(InputError, match=r"state\.db has 2 \(hard links\); a state must have one name"):
+        Store(path)
+    with pytest.raises(InputError, match="a state must have one name"):
+        check_state(path)
 
 
 def test_only_our_own_files_are_written(path: Path) -> None:

@@ -14,6 +14,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from os.path import samestat
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any, Final
@@ -46,6 +47,7 @@ def listening(path: Path, answer: Answer) -> Iterator[None]:
             if stat.S_ISSOCK(path.lstat().st_mode):
                 path.unlink()
         server = _Server(str(path), answer)
+        bound = path.lstat()
     except OSError as error:
         wrong = f"cannot listen at {path}: {reason(error)}"
         raise InputError(wrong=wrong, place=str(path), hint=_SHORTER) from error
@@ -57,7 +59,8 @@ def listening(path: Path, answer: Answer) -> Iterator[None]:
         server.shutdown()
         server.server_close()
         with suppress(OSError):
-            path.unlink()
+            if samestat(path.lstat(), bound):
+                path.unlink()
 
 
 def check_socket(path: Path) -> None:

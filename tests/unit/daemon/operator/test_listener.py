@@ -207,6 +207,15 @@ def test_what_a_killed_process_has_left_is_replaced_and_nothing_else_is(state: P
         pass
 
 
+def test_at_its_end_it_leaves_another_one_s_socket(state: Path) -> None:
+    path = socket_of(state)
+    with listening(path, Said().answer):
+        path.unlink()
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(path))
+    assert path.is_socket()
+
+
 AS_SOMEBODY_ELSE = """
 import os, socket, sys
 os.setgroups([])
