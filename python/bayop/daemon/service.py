@@ -73,6 +73,8 @@ class Service:
         """Set while it is paused and has let go of its machine."""
         self._restored = file.mode != "apply"
         """Before its agent was asked, nobody knows what an earlier process of ours has left there."""
+        self.has_reached = False
+        """Whether its agent has ever answered: without that, nothing was asked of it."""
         self._trouble: str | None = None
         self._controller: Controller | None = None
         self._last: LedgerWindow | None = None
@@ -216,6 +218,7 @@ class Service:
             try:
                 client = client_of(self.file.live)
                 status = client.status()
+                self.has_reached = True
                 by = status.applied_by.holder if status.held and status.applied_by is not None else ""
                 if by != self._holder and by in map(self._named, self._store.holders()):
                     check_restored(client.restore())
@@ -253,6 +256,7 @@ class Service:
         client = client_of(file.live)
         space = None if file.mode == "observe" else space_of(file.live, client).without_auto()
         written = space if file.mode == "apply" else None
+        self.has_reached = True
         self._judge = self._judge_of(space)
         machine = LivePlant(file, client, written, holder=self._holder, fell_back=self._on_fall_back, pause=self._wait)
         self._windows, self._trouble, self._restored = 0, None, written is None

@@ -91,6 +91,8 @@ class Services:
         self._expect(files)
         self._end(ended)
         self._await_ended()
+        with self._mutex:  # one whose agent was named wrongly, say, has left nothing anywhere
+            self._ending = [each for each in self._ending if each.has_reached or not each.join(0.0)]
         self.begin()
         return Changes([name for name in wanted if name not in unchanged], ended, unchanged)
 

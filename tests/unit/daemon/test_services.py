@@ -96,6 +96,14 @@ def test_a_file_that_is_not_taken_leaves_everybody_where_they_were(
         assert doing(services.pause(["web"], "root")) == {"web": ("paused", ["operator"])}
 
 
+def test_an_address_that_was_mended_counts_no_more(tmp_path: Path) -> None:
+    applied = FILE.format(name="web").replace("slo", 'mode = "apply"\nslo')
+    wrong = f'{applied}[service.web.knobs]\n"power.cap_w" = "60:120:5"\n'
+    with kept(tmp_path, "db") as (services, _, _said):
+        services.take(files(tmp_path, "db", more=wrong))
+        services.take(files(tmp_path, "web", "db"))
+
+
 def test_who_is_meant_must_be_there(tmp_path: Path) -> None:
     with kept(tmp_path, "web", "db") as (services, _, _said):
         assert services.named(None) == ["web", "db"]
