@@ -29,6 +29,8 @@ EXAMPLE: Final = """\
 
 _PROBLEMS: Final = 2
 _STDERR: Final = 2
+_YEAR_9999_S: Final = 253_370_764_800.0
+"""Since 1970; years from then on can't be run to their end."""
 _SAME_WORD_S: Final = 1.0
 """Signals that come together are one word: timeout(1) sends its own to the child, and to the child's whole group."""
 
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         from bayop.daemon.check import check
 
         return _show(check(file), json=args.json)
+    clock = _clock()
     watchdog_us = os.environ.get("WATCHDOG_USEC", "")
     notifier = Notifier(os.environ.get("NOTIFY_SOCKET"), float(watchdog_us) / 1e6 if watchdog_us.isdecimal() else None)
     with (
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         Store(file.state) as store,
     ):
         priority = priority_of if is_journal(_STDERR, os.environ.get("JOURNAL_STREAM")) else _no_priority
-        reporter = Reporter(store, _clock(), lines.put, events.put, priority)
+        reporter = Reporter(store, clock, lines.put, events.put, priority)
         try:
             daemon = Daemon(file, store, reporter, notifier, holder=agent_flags.holder(args.verb))
         except StateError as error:  # nothing was begun yet
@@ -83,8 +86,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _clock() -> Callable[[], float]:
-    """Seconds since 1970 that never go back: the wall clock of the start, and the time that has passed since."""
+    """Seconds since 1970 that never go back: the wall clock of the start, and the time that has passed since.
+
+    Raises:
+        InputError: no date of the years 1970 to 9998 is that of the clock.
+    """
     began, offset = time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
+    if not 0 <= offset < _YEAR_9999_S:
+        raise InputError(
+            "the clock must show a year from 1970 to 9998",
+            wrong=f"it shows {offset:.0f} s since 1970",
+            hint="date --set",
+        )
     return lambda: offset + time.clock_gettime(time.CLOCK_BOOTTIME) - began
 
 

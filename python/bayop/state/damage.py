@@ -105,7 +105,7 @@ class StateError(BayopError):
     """What has happened can't be remembered, or is damaged: exit code 1."""
 
 
-def raise_damage(error: StateError) -> NoReturn:
+def raise_damage(error: BayopError) -> NoReturn:
     """Refuses a state that has such a row."""
     raise error
 

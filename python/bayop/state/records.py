@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
@@ -69,7 +69,13 @@ _ORDER: Final[dict[Table, str]] = {"search": "end_s", "window": "start_s", "even
 
 
 def read(
-    path: Path, table: Table, *, service: str | None = None, phase: str | None = None, last: int = 100
+    path: Path,
+    table: Table,
+    *,
+    service: str | None = None,
+    phase: str | None = None,
+    last: int = 100,
+    on_damage: Callable[[InputError], object] = raise_damage,
 ) -> list[dict[str, Any]]:
     """The last rows of a table, oldest first, each a dictionary of its columns.
 
@@ -79,9 +85,10 @@ def read(
         service: Whose rows; None for all.
         phase: Windows of which phase; None for any.
         last: How many at most.
+        on_damage: Called with what is wrong with each row that is left out because it is damaged.
 
     Raises:
-        InputError: the file can't be read, is no state, or has a row that is damaged.
+        InputError: the file can't be read, is no state, or, unless somebody listens, has a row that is damaged.
     """
     column = _ORDER[table]
     given = {"service": service, "phase": phase}
@@ -90,7 +97,13 @@ def read(
     sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
     with opened(path) as database:
         rows = database.execute(sql, {**given, "last": last}).fetchall()
-    return [_plain(path, table, row) for row in reversed(rows)]
+    plain = []
+    for row in reversed(rows):
+        try:
+            plain.append(_plain(path, table, row))
+        except InputError as error:
+            on_damage(error)
+    return plain
 
 
 def services(path: Path) -> list[str]:
@@ -260,4 +273,5 @@ def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:
         return dict(msgspec.convert(values, _KINDS[table]))
     except (ValueError, RecursionError) as error:
         wrong = f"cannot read {path}: the {table} with id {row['id']} is damaged: {error}"
-        raise InputError(wrong=wrong, place=str(path)) from error
+        hint = f"without it all is well: sqlite3 {path} 'DELETE FROM {table} WHERE id = {row['id']}'"  # noqa: S608
+        raise InputError(wrong=wrong, place=str(path), hint=hint) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,27 @@ def test_a_state_with_damaged_pages_ends_it_at_once(file: Path, capsys: pytest.C
     file.with_suffix(".db").write_text("a diary, and no state" * 99, encoding="utf-8")
     assert main(["run", str(file)]) == 2
     assert "move it aside" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("now_s", [-1.0, 253_402_300_800.0, 1e18])
+def test_a_clock_that_no_calendar_has_is_refused(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, now_s: float
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: now_s)
+    assert main(["run", str(file)]) == 2
+    assert "the clock must show a year from 1970 to 9998" in capsys.readouterr().err
+    assert not file.with_suffix(".db").exists()
+
+
+def test_a_damaged_row_is_left_out_of_a_table_and_said_to_be(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store(state) as store:
+        store.add_event(253_402_300_800.0, None, "start", {})
+        store.add_event(1.0, None, "stop", {"restored": True})
+    assert main(["history", str(state), "--of", "event", "--json"]) == 0
+    output, error = capsys.readouterr()
+    assert '"what":"stop"' in output.replace(" ", "")
+    assert "the event with id " in error
+    assert f"hint: without it all is well: sqlite3 {state} " in error
 
 
 @pytest.mark.parametrize("words", [["run"], ["run", "--check"], ["history"]])

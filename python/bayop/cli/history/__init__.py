@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from bayop.cli.flags import arguments, running
 from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import console, literal, new_table, print_json
-from bayop.errors import InputError, no_service
+from bayop.errors import InputError, no_service, printable
 from bayop.space import format_setting, format_value
 from bayop.state.records import Table, columns, read, services
 from bayop.units import round_significant
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
         savings.show(state, _worths(args.file), service=args.service, last=last, json=args.json)
         return 0
-    rows = read(state, args.of, service=args.service, last=last)
+    rows = read(state, args.of, service=args.service, last=last, on_damage=_say_damaged)
     if args.out is not None:
         return _write(rows, args)
     if args.json:
@@ -98,6 +99,10 @@ def run(args: argparse.Namespace) -> int:
         table.add_row(*(literal(cell) for cell in _CELLS[args.of](row)))
     console().print(table)
     return 0
+
+
+def _say_damaged(error: InputError) -> None:
+    sys.stderr.write(f"left out: {printable(error.message)}\nhint: {error.hint}\n")
 
 
 def _write(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) -> int:
