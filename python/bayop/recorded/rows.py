@@ -122,5 +122,4 @@ def _row(fields: dict[str, object], quantities: Sequence[str], knobs: Sequence[s
 
     measured = {name: value for name in quantities if (value := number(name)) is not None and value > 0.0}
     setting = {knob: value for knob in knobs if (value := number(ASKED + knob)) is not None}
-    os, qps = str(fields.get("os") or "unknown"), number("qps_offered") or 0.0
-    return Row(os, qps, setting, measured, is_published=fields.get("target") == "published")
+    return Row(str(fields.get("os") or "unknown"), number("qps_offered") or 0.0, setting, measured)

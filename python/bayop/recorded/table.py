@@ -15,14 +15,12 @@ class Row:
         qps: Offered load, in requests/s.
         setting: What was asked for, by knob id; a knob that was left to the operating system is not in it.
         quantities: What was measured, under the names of `Measurement`.
-        is_published: Whether it is one of the papers' measurements.
     """
 
     os: str
     qps: float
     setting: Mapping[str, float]
     quantities: Mapping[str, float]
-    is_published: bool = False
 
     @property
     def is_default(self) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
@@ -27,13 +27,10 @@ LATTICE: Final = MappingProxyType({RX_USECS: 2.0, FREQ_MHZ: 100.0})
 _SAFEST: Final[Mapping[str, Safest]] = MappingProxyType({RX_USECS: "low", FREQ_MHZ: "high"})
 
 NOISE: Final = MappingProxyType({"power_w": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001})
-"""Relative sd of a 20 s window of the published study of [D], and of a study that does not show its own."""
+"""Relative sd of a window, as the repeats of the published study of [D] have it for 20 s."""
 
 LATENCY_NOISE: Final = 0.02
 """The same of a latency quantile."""
-
-LEAST_REPEATS: Final = 8
-"""So many trials more than settings tell a standard deviation to a quarter."""
 
 
 class StudyTarget(Modelled):
@@ -61,7 +58,8 @@ class StudyTarget(Modelled):
             self._knobs, self._surface = _surface(selection)
         except InputError as error:
             raise error.at(f"{source}, {os}, {qps:g} qps") from error
-        self._noise = _noise([r for r in selection if tuple(r.setting) == self._knobs], self._surface.names)
+        noise = {n: NOISE.get(n, LATENCY_NOISE if n.endswith("_us") else 0.0) for n in sorted(self._surface.names)}
+        self._noise = {name: sd for name, sd in noise.items() if sd > 0.0}
         self._defaults = [r.quantities for r in selection if r.is_default]
         settings = {tuple(r.setting.values()) for r in selection if tuple(r.setting) == self._knobs}
         left_out = len(settings) - math.prod(len(axis) for axis in self._surface.axes)
@@ -138,31 +136,6 @@ def _with_energy(quantities: dict[str, float]) -> dict[str, float]:
     if "duration_s" not in quantities:
         return quantities
     return quantities | {"energy_j": quantities["power_w"] * quantities["duration_s"]}
-
-
-def _noise(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
-    """Relative standard deviations of a window, of what has one: from repeats of settings where there are enough.
-
-    Published measurements have the same at every load, whatever few repeats there show: searches on them are compared.
-    """
-    repeats: dict[tuple[float, ...], list[Mapping[str, float]]] = defaultdict(list)
-    for row in rows:
-        if not row.is_published:
-            repeats[tuple(row.setting.values())].append(row.quantities)
-    noise = {}
-    for name in names:
-        sd = None if name == "duration_s" else _scatter(repeats.values(), name)
-        noise[name] = NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0) if sd is None else sd
-    return {name: sd for name, sd in noise.items() if sd > 0.0}
-
-
-def _scatter(settings: Iterable[Sequence[Mapping[str, float]]], name: str) -> float | None:
-    """How much a quantity scatters among the repeats of settings, as a share of it; None where there are too few."""
-    logs = [np.log([q[name] for q in windows if name in q]) for windows in settings]
-    freedom = sum(len(log) - 1 for log in logs if len(log))
-    if freedom < LEAST_REPEATS:
-        return None
-    return math.sqrt(sum(float(np.square(log - log.mean()).sum()) for log in logs if len(log)) / freedom)
 
 
 def _surface(rows: Sequence[Row]) -> tuple[tuple[str, ...], Surface]:

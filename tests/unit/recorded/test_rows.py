@@ -31,12 +31,6 @@ def test_speaks_the_units_and_names_of_measurements(tmp_path: Path) -> None:
     assert row.quantities["interrupts_per_s"] == 250.0
 
 
-def test_rows_know_whether_they_were_published(tmp_path: Path) -> None:
-    write_study(study_frame(), tmp_path / "ours.csv")
-    assert not any(row.is_published for row in read_rows(tmp_path / "ours.csv"))
-    assert all(row.is_published for row in read_rows(write_published(tmp_path / "study.csv")))
-
-
 def test_a_default_row_has_no_setting(tmp_path: Path) -> None:
     row = read_rows(write_published(tmp_path / "study.csv"))[0]
     assert (row.setting, row.is_default) == ({}, True)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -90,34 +89,6 @@ def test_a_study_without_durations_has_no_energy_to_tell(path: Path) -> None:
     with pytest.raises(InputError, match="the target does not measure energy_j, which the objective names") as caught:
         tune(target, "p99<500us", objective="rp")
     assert caught.value.hint == "linux, 1000 qps of study.csv measures p50_us, p99_us, power_w"
-
-
-def repeated(factors: Sequence[float], *, is_published: bool = False) -> StudyTarget:
-    """A study in which every setting was tried so often, with a power that is so many times the same."""
-    rows = [
-        Row("linux", 1e3, {RX_USECS: x, FREQ_MHZ: f}, {"power_w": f * factor, "p99_us": 9.0 + x}, is_published)
-        for x in (0.0, 50.0)
-        for f in (1000.0, 2000.0)
-        for factor in factors
-    ]
-    return StudyTarget(rows, source="repeats.csv", os="linux", qps=1e3, seed=0)
-
-
-def test_a_study_has_the_noise_of_its_own_repeats() -> None:
-    factors = (0.9, 1.0, 1.1)
-    target = repeated(factors)
-    target.apply(SETTING)
-    windows = [target.measure() for _ in range(400)]
-    sd = np.log(factors).std(ddof=1)
-    assert windows[0].relative_sd == {"power_w": pytest.approx(sd)}, "no latency differs from repeat to repeat"
-    assert np.log([w["power_w"] for w in windows]).std() == pytest.approx(sd, rel=0.2)
-    assert {w["p99_us"] for w in windows} == {target.truth(SETTING)["p99_us"]}
-
-
-@pytest.mark.parametrize("target", [repeated((0.9, 1.1)), repeated((0.9, 1.0, 1.1), is_published=True)])
-def test_few_repeats_and_published_ones_have_the_noise_of_the_published_study(target: StudyTarget) -> None:
-    target.apply(SETTING)
-    assert target.measure().relative_sd == {"power_w": NOISE["power_w"], "p99_us": LATENCY_NOISE}
 
 
 def test_only_uncapped_rows_answer(path: Path) -> None:
