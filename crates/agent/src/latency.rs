@@ -8,6 +8,9 @@ use utoipa::ToSchema;
 
 use bayop_core::{Error, Result};
 
+/// No latency is greater, in us: a week and a half.
+const MOST_US: f64 = 1e12;
+
 /// Where a latency was measured. On the server alone, nobody sees a packet wait for its interrupt, which is what the
 /// knobs lengthen: that is no latency that anything may be held by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -68,12 +71,14 @@ impl Latency {
     /// The quantiles with their latencies in us, the least first.
     ///
     /// # Errors
-    /// There is none, or one is no positive number.
+    /// There is none, or one is no positive number, or so great that nobody can have waited for so long.
     pub fn quantiles(&self) -> Result<Vec<(f64, f64)>> {
         let named = self.quantities.iter().filter_map(|(name, value)| Some((name, quantile_of(name)?, value)));
-        let quantiles = named.map(|(name, quantile, value)| match value.as_f64().filter(|us| *us > 0.0) {
+        let rule = "a latency must be a positive number of us, at most 1e12";
+        let is_latency = |us: &f64| *us > 0.0 && *us <= MOST_US;
+        let quantiles = named.map(|(name, quantile, value)| match value.as_f64().filter(is_latency) {
             Some(us) => Ok((quantile, us)),
-            None => Err(Error::cannot_use(value, "a latency must be a positive number of us").at(name)),
+            None => Err(Error::cannot_use(value, rule).at(name)),
         });
         let mut quantiles = quantiles.collect::<Result<Vec<_>>>()?;
         if quantiles.is_empty() {
@@ -134,6 +139,7 @@ mod tests {
             (r#"{"vantage": "client", "p99_us": 0}"#, "positive"),
             (r#"{"vantage": "client", "p99_us": "310"}"#, "positive"),
             (r#"{"vantage": "client", "p99_us": null}"#, "positive"),
+            (r#"{"vantage": "client", "p99_us": 1e308}"#, "at most 1e12"),
             (r#"{"vantage": "client", "p99_us": 1e999}"#, "out of range"),
             ("310", "latency"),
             ("", "EOF"),
