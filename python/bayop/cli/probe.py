@@ -66,13 +66,8 @@ def run(args: argparse.Namespace) -> int:
     result = generator.run(_plan(args))
     if result.report.interrupted:
         raise KeyboardInterrupt
-    unanswered = result.lost + result.counts["refused"]
-    if unanswered or not result.counts["answered"]:
-        raise InputError(
-            wrong=f"{unanswered} of the probe's {result.counts['intended']} requests had no answer",
-            place=args.url,
-            hint="; ".join(result.troubles) or None,
-        )
+    if wrong := _failures(result):
+        raise InputError(wrong=wrong, place=args.url, hint="; ".join(result.troubles) or None)
     window = window_of(result)
     if args.json:
         print_json(window)
@@ -106,6 +101,18 @@ def window_of(result: Result) -> dict[str, object]:
             event[quantile_name(q)] = float(quantile_us)
             relative_sd[quantile_name(q)] = float((high_us - low_us) / 2.0 / quantile_us)
     return event | {"mean_us": float(latencies_us.mean()), "relative_sd": relative_sd}
+
+
+def _failures(result: Result) -> str | None:
+    """How many requests failed, and how; None where all were answered."""
+    refused, lost, intended = result.counts["refused"], result.lost, result.counts["intended"]
+    if refused and lost:
+        return f"of the probe's {intended} requests {refused} were refused with an error, and {lost} had no answer"
+    if refused:
+        return f"{refused} of the probe's {intended} requests were refused with an error"
+    if lost or not result.counts["answered"]:
+        return f"{lost} of the probe's {intended} requests had no answer"
+    return None
 
 
 def _plan(args: argparse.Namespace) -> Plan:
