@@ -25,6 +25,8 @@ pub struct Request {
     pub kind: Kind,
     /// Which of a mix it is.
     pub way: usize,
+    /// What its answer bears, where the protocol says that.
+    pub mark: u64,
     /// It had to wait for room or for a connection, which is not the generator's lateness.
     pub queued: bool,
 }

@@ -10,7 +10,7 @@ use crate::plan::{Dialect, Plan};
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
 use crate::protocol::redis::Redis;
-use crate::protocol::{Kind, Outcome, Protocol, Reply};
+use crate::protocol::{Garbage, Kind, Outcome, Protocol, Reply};
 use crate::records::Records;
 use crate::server::{Server, resolve};
 use bayop_core::{Error, reason};
@@ -146,7 +146,8 @@ impl<'a, P: Protocol> Session<'a, P> {
         for record in batch.clone() {
             let mut buffer = Records::key_buffer();
             let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
-            self.protocol.encode(kind, self.records.key(record, &mut buffer), value, &mut out);
+            let key = self.records.key(record, &mut buffer);
+            self.protocol.encode(kind, key, value, self.protocol.mark(key, record as u32), &mut out);
         }
         self.stream.write_all(&out).map_err(|error| self.broken(error))?;
         for record in batch {
@@ -160,9 +161,12 @@ impl<'a, P: Protocol> Session<'a, P> {
     /// True when there was an answer, which was good.
     fn receive(&mut self, kind: Kind, record: u64, interrupted: &mut impl FnMut() -> bool) -> Result<bool, Error> {
         self.deadline.set(Instant::now() + PATIENCE);
+        let mut buffer = Records::key_buffer();
+        let mark = self.protocol.mark(self.records.key(record, &mut buffer), record as u32);
         loop {
             match self.protocol.parse(kind, &self.input) {
                 Ok(Some(reply)) => {
+                    reply.check(mark, &self.input).map_err(|garbage| self.garbled(&garbage))?;
                     self.check(kind, record, &reply)?;
                     let len = reply.len;
                     self.input.drain(..len);
@@ -173,12 +177,7 @@ impl<'a, P: Protocol> Session<'a, P> {
                     return Err(self.broken(io::Error::other("its answer has no end")));
                 }
                 Ok(None) => self.read().map_err(|error| self.broken(error))?,
-                Err(garbage) => {
-                    return Err(Error::failed(format!(
-                        "{} does not speak the protocol: {garbage}",
-                        self.server.address
-                    )));
-                }
+                Err(garbage) => return Err(self.garbled(&garbage)),
             }
         }
     }
@@ -196,7 +195,7 @@ impl<'a, P: Protocol> Session<'a, P> {
                 .at(place())
                 .hint("give the server more memory (memcached -m), or ask for fewer --records")),
             _ => {
-                let message = String::from_utf8_lossy(reply.body).into_owned();
+                let message = reply.message();
                 Err(Error::failed(format!("the server did not store a value of {bytes} bytes: {message}")).at(place()))
             }
         }
@@ -208,6 +207,10 @@ impl<'a, P: Protocol> Session<'a, P> {
         let bytes = self.stream.read(&mut self.input[before..])?;
         self.input.truncate(before + bytes);
         if bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    fn garbled(&self, garbage: &Garbage) -> Error {
+        Error::failed(format!("{} does not speak the protocol: {garbage}", self.server.address))
     }
 
     fn broken(&self, error: io::Error) -> Error {

@@ -115,7 +115,7 @@ impl Recorder {
         }
         if is_refused {
             counts.refused += 1;
-            self.totals.add_trouble(&String::from_utf8_lossy(reply.body), 1);
+            self.totals.add_trouble(&reply.message(), 1);
             self.failed(intended_ns, Some(request.way));
             return;
         }

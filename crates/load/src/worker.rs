@@ -48,6 +48,8 @@ pub struct Worker<'a, P> {
     ready: Vec<usize>,
     /// Links with encoded requests that are not yet written.
     dirty: Vec<usize>,
+    /// How many requests were encoded.
+    asked: u32,
     /// Intended send times of requests that wait for room or for a connection.
     queue: VecDeque<u64>,
     /// When replies are looked for next.
@@ -71,6 +73,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             links,
             ready: Vec::new(),
             dirty: Vec::new(),
+            asked: 0,
             queue: VecDeque::new(),
             poll_ns: 0,
         }
@@ -193,8 +196,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
         } else {
             b"0"
         };
-        protocol.encode(kind, key, value, connection.out());
-        connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, way, queued });
+        let mark = protocol.mark(key, self.asked);
+        self.asked = self.asked.wrapping_add(1);
+        protocol.encode(kind, key, value, mark, connection.out());
+        connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, way, mark, queued });
         if connection.unsent == 0 {
             self.dirty.push(index);
         }
@@ -368,7 +373,9 @@ fn take_replies(
 ) -> Result<bool, String> {
     while !connection.input().is_empty() {
         let Some(oldest) = connection.under_way.front() else {
-            return Err("the server sent more than it was asked for".to_owned());
+            let Some(len) = protocol.pass_over(connection.input())? else { return Ok(false) };
+            connection.consume(len);
+            continue;
         };
         let mut seen = connection.seen;
         let parsed = protocol.go_on(oldest.kind, connection.input(), &mut seen);
@@ -387,3 +394,4 @@ fn take_replies(
     }
     Ok(false)
 }
+        reply.check(request.mark, connection.input()).map_err(|garbage| garbage.to_string())?;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// The request for a record, as text.
 fn sent(request: &HttpRequest, key: &str) -> String {
     let mut out = Vec::new();
-    Http::new("h:80", request).encode(Kind::Get, key.as_bytes(), b"", &mut out);
+    Http::new("h:80", request).encode(Kind::Get, key.as_bytes(), b"", 0, &mut out);
     out.escape_ascii().to_string()
 }
 
@@ -131,7 +131,7 @@ proptest! {
             bodies: vec![body.clone().into()],
         };
         let mut out = Vec::new();
-        Http::new("h", &request).encode(Kind::Get, b"0", b"", &mut out);
+        Http::new("h", &request).encode(Kind::Get, b"0", b"", 0, &mut out);
         let mut headers = [httparse::EMPTY_HEADER; 3];
         let mut read = httparse::Request::new(&mut headers);
         let start = read.parse(&out).unwrap().unwrap();

@@ -227,7 +227,7 @@ fn postgresql() {
 #[test]
 fn a_query_has_the_number_of_the_record() {
     let mut out = Vec::new();
-    PostgreSql::new("SELECT {n}, {n}").encode(Kind::Get, b"0042", b"", &mut out);
+    PostgreSql::new("SELECT {n}, {n}").encode(Kind::Get, b"0042", b"", 0, &mut out);
     assert_eq!(out, message(b'Q', b"SELECT 42, 42\0"));
 }
 
@@ -242,7 +242,7 @@ fn echo() {
 fn requests_are_what_the_protocols_prescribe() {
     fn encoded(protocol: &impl Protocol, kind: Kind) -> Vec<u8> {
         let mut out = Vec::new();
-        protocol.encode(kind, b"key", b"value", &mut out);
+        protocol.encode(kind, b"key", b"value", 7, &mut out);
         out
     }
     assert_eq!(encoded(&MemcachedText, Kind::Get), b"get key\r\n");
@@ -254,6 +254,7 @@ fn requests_are_what_the_protocols_prescribe() {
         b"GET /x HTTP/1.1\r\nHost: h:80\r\n\r\n"
     );
     let get = encoded(&MemcachedBinary, Kind::Get);
+    assert_eq!(get[12..16], [0, 0, 0, 7]);
     assert_eq!((get.len(), &get[..4], get[11], &get[24..]), (27, &[0x80, 0, 0, 3][..], 3, &b"key"[..]));
     let set = encoded(&MemcachedBinary, Kind::Set);
     assert_eq!((set.len(), set[1], set[4], set[11], &set[32..]), (40, 1, 8, 16, &b"keyvalue"[..]));

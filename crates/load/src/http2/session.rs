@@ -271,7 +271,7 @@ mod tests {
             prop_assert!(session.is_open());
             let way = Http2::new(0);
             let mut under_way = 4;
-            (0..under_way).for_each(|_| way.encode(Kind::Get, b"07", b"", &mut session.orders.0));
+            (0..under_way).for_each(|_| way.encode(Kind::Get, b"07", b"", 0, &mut session.orders.0));
             session.send(&mut Vec::new()).unwrap();
             for frame in frames {
                 let broken = receive(&mut session, &frame, &mut input).is_err();

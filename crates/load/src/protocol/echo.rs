@@ -22,7 +22,7 @@ impl Protocol for Echo {
         false
     }
 
-    fn encode(&self, _kind: Kind, _key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, _kind: Kind, _key: &[u8], _value: &[u8], _mark: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.message);
     }
 

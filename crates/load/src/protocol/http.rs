@@ -73,7 +73,7 @@ impl Protocol for Http {
     }
 
     #[inline]
-    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], _mark: u64, out: &mut Vec<u8>) {
         let number = number(key);
         self.head.push(number, out);
         if !self.ends.is_empty() {

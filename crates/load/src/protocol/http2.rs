@@ -27,7 +27,7 @@ impl Protocol for Http2 {
     const STORES: bool = false;
 
     #[inline]
-    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], _mark: u64, out: &mut Vec<u8>) {
         let number = number(key);
         out.extend_from_slice(&self.way.to_le_bytes());
         out.push(number.len() as u8);

@@ -17,8 +17,14 @@ const KEY_NOT_FOUND: u16 = 1;
 impl Protocol for MemcachedBinary {
     const STORES: bool = true;
 
+    /// The opaque, which a response repeats.
     #[inline]
-    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    fn mark(&self, _key: &[u8], number: u32) -> u64 {
+        u64::from(number)
+    }
+
+    #[inline]
+    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], mark: u64, out: &mut Vec<u8>) {
         let (extras, value): (&[u8], &[u8]) = match kind {
             Kind::Get => (b"", b""),
             Kind::Set => (&SET_EXTRAS, value),
@@ -29,6 +35,7 @@ impl Protocol for MemcachedBinary {
         header[2..4].copy_from_slice(&(key.len() as u16).to_be_bytes());
         header[4] = extras.len() as u8;
         header[8..12].copy_from_slice(&((extras.len() + key.len() + value.len()) as u32).to_be_bytes());
+        header[12..16].copy_from_slice(&(mark as u32).to_be_bytes());
         out.extend_from_slice(&header);
         out.extend_from_slice(extras);
         out.extend_from_slice(key);
@@ -47,7 +54,8 @@ impl Protocol for MemcachedBinary {
             return Ok(None);
         }
         let short = |at: usize| u16::from_be_bytes([input[at], input[at + 1]]);
-        let body_bytes = u32::from_be_bytes([input[8], input[9], input[10], input[11]]) as usize;
+        let long = |at: usize| u32::from_be_bytes([input[at], input[at + 1], input[at + 2], input[at + 3]]);
+        let body_bytes = long(8) as usize;
         let before_value = usize::from(short(2)) + usize::from(input[4]);
         if input[1] != opcode(kind) || body_bytes > MOST_BODY_BYTES || before_value > body_bytes {
             return Err(garbage());
@@ -62,7 +70,8 @@ impl Protocol for MemcachedBinary {
             (KEY_NOT_FOUND, Kind::Get) => Outcome::Miss,
             _ => Outcome::Refused,
         };
-        Ok(Some(Reply::new(len, outcome, &input[HEADER_BYTES + before_value..len])))
+        let mark = Some(u64::from(long(12)));
+        Ok(Some(Reply { mark, ..Reply::new(len, outcome, &input[HEADER_BYTES + before_value..len]) }))
     }
 }
 

@@ -11,12 +11,15 @@ pub(crate) mod numbered;
 pub mod postgresql;
 pub mod redis;
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Longest line or header that is waited for; more without its end is garbage.
 const MOST_HEADER_BYTES: usize = 64 * 1024;
 /// Longest body that is waited for: the largest value that Redis stores.
 const MOST_BODY_BYTES: usize = 512 * 1024 * 1024;
+/// What ends a connection on which nothing is asked.
+const UNASKED: &str = "the server sent more than it was asked for";
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +58,36 @@ pub struct Reply<'a> {
     pub status: Option<u16>,
     /// Which of the requests under way it answers: 0 is the oldest.
     pub position: usize,
+    /// What [`Protocol::mark`] made of its request, where it says that.
+    pub mark: Option<u64>,
 }
 
 impl<'a> Reply<'a> {
     fn new(len: usize, outcome: Outcome, body: &'a [u8]) -> Self {
-        Self { len, outcome, body, closes: false, status: None, position: 0 }
+        Self { len, outcome, body, closes: false, status: None, position: 0, mark: None }
     }
+
+    /// Its error message.
+    pub fn message(&self) -> Cow<'a, str> {
+        in_words(self.body)
+    }
+
+    /// Checks that it answers the request with this mark; `input` begins with it.
+    ///
+    /// # Errors
+    /// It answers another one.
+    #[inline]
+    pub fn check(&self, mark: u64, input: &[u8]) -> Result<(), Garbage> {
+        match self.mark {
+            Some(other) if other != mark => Err(Garbage::new("the answer to the oldest request", &input[..self.len])),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A server's error message, in words where it has none.
+fn in_words(text: &[u8]) -> Cow<'_, str> {
+    if text.trim_ascii().is_empty() { "an error without a text".into() } else { String::from_utf8_lossy(text) }
 }
 
 /// Bytes that are no reply of this protocol.
@@ -92,8 +119,15 @@ pub trait Protocol: Clone + Send {
         true
     }
 
-    /// Appends a request.
-    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], out: &mut Vec<u8>);
+    /// What tells the answer to a request from the answers to others, where the protocol says it: made of the request's
+    /// key, or of its running number.
+    #[inline]
+    fn mark(&self, _key: &[u8], _number: u32) -> u64 {
+        0
+    }
+
+    /// Appends a request, which has this mark.
+    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], mark: u64, out: &mut Vec<u8>);
 
     /// The reply to a request of this kind that `input` begins with; `None` while it is incomplete.
     ///
@@ -109,6 +143,15 @@ pub trait Protocol: Clone + Send {
     #[inline]
     fn go_on<'a>(&self, kind: Kind, input: &'a [u8], _seen: &mut usize) -> Result<Option<Reply<'a>>, Garbage> {
         self.parse(kind, input)
+    }
+
+    /// The length of what `input` begins with while nothing is asked, and that a server may say at any time; `None` while
+    /// it is incomplete.
+    ///
+    /// # Errors
+    /// The server may not say it, or ends the connection with it, in its words.
+    fn pass_over(&self, _input: &[u8]) -> Result<Option<usize>, String> {
+        Err(UNASKED.to_owned())
     }
 }
 

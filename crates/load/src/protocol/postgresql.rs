@@ -7,7 +7,7 @@ use postgres_protocol::message::backend::{
 };
 
 use super::numbered::{Numbered, number};
-use super::{Garbage, Kind, MOST_BODY_BYTES, Outcome, Protocol, Reply};
+use super::{Garbage, Kind, MOST_BODY_BYTES, Outcome, Protocol, Reply, UNASKED, in_words};
 
 /// A query that differs by the number of a record, ready to be sent.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Protocol for PostgreSql {
     }
 
     #[inline]
-    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], _mark: u64, out: &mut Vec<u8>) {
         out.push(b'Q');
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -51,35 +51,55 @@ impl Protocol for PostgreSql {
     /// Messages up to the one that says that the server is ready for another query. A query that has found or changed
     /// no row is a miss.
     fn go_on<'a>(&self, _kind: Kind, input: &'a [u8], seen: &mut usize) -> Result<Option<Reply<'a>>, Garbage> {
-        let garbage = || Garbage::new(EXPECTED, input);
-        let (mut at, mut outcome, mut message) = (*seen, Outcome::Miss, &b""[..]);
+        let (mut at, mut outcome, mut text) = (*seen, Outcome::Miss, &b""[..]);
         loop {
             if outcome == Outcome::Miss {
                 // Rows, for the most part: nothing before here decides what the answer is.
                 *seen = at;
             }
-            let Some(header) = Header::parse(&input[at..]).map_err(|_| garbage())? else { return Ok(None) };
-            let start = at + HEADER_BYTES;
-            at += 1 + usize::try_from(header.len()).map_err(|_| garbage())?;
-            if at > MOST_BODY_BYTES || !is_of_an_answer(header.tag()) {
-                return Err(garbage());
-            }
-            let Some(content) = input.get(start..at) else { return Ok(None) };
-            match header.tag() {
-                READY_FOR_QUERY_TAG => return Ok(Some(Reply::new(at, outcome, message))),
+            let Some((tag, content)) = message(input, at)? else { return Ok(None) };
+            at += HEADER_BYTES + content.len();
+            match tag {
+                READY_FOR_QUERY_TAG => return Ok(Some(Reply::new(at, outcome, text))),
                 COMMAND_COMPLETE_TAG if outcome == Outcome::Miss && !content.ends_with(b" 0\0") => {
                     outcome = Outcome::Hit
                 }
                 ERROR_RESPONSE_TAG => {
-                    (outcome, message) = (Outcome::Refused, field(content, b'M'));
+                    (outcome, text) = (Outcome::Refused, field(content, b'M'));
                     if matches!(field(content, b'V'), b"FATAL" | b"PANIC") {
-                        return Ok(Some(Reply { closes: true, ..Reply::new(at, outcome, message) }));
+                        return Ok(Some(Reply { closes: true, ..Reply::new(at, outcome, text) }));
                     }
                 }
                 _ => {}
             }
         }
     }
+
+    /// What is asynchronous ("Asynchronous Operations"), and the error with which an idle connection ends.
+    fn pass_over(&self, input: &[u8]) -> Result<Option<usize>, String> {
+        if !matches!(
+            input[0],
+            NOTICE_RESPONSE_TAG | NOTIFICATION_RESPONSE_TAG | PARAMETER_STATUS_TAG | ERROR_RESPONSE_TAG
+        ) {
+            return Err(UNASKED.to_owned());
+        }
+        match message(input, 0).map_err(|garbage| garbage.to_string())? {
+            Some((ERROR_RESPONSE_TAG, content)) => Err(in_words(field(content, b'M')).into_owned()),
+            Some((_, content)) => Ok(Some(HEADER_BYTES + content.len())),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The message that begins `at` this place, by its kind and content; `None` while it is incomplete.
+fn message(input: &[u8], at: usize) -> Result<Option<(u8, &[u8])>, Garbage> {
+    let garbage = || Garbage::new(EXPECTED, input);
+    let Some(header) = Header::parse(&input[at..]).map_err(|_| garbage())? else { return Ok(None) };
+    let end = at + 1 + usize::try_from(header.len()).map_err(|_| garbage())?;
+    if end > MOST_BODY_BYTES || !is_of_an_answer(header.tag()) {
+        return Err(garbage());
+    }
+    Ok(input.get(at + HEADER_BYTES..end).map(|content| (header.tag(), content)))
 }
 
 /// Whether a message may stand in the answer to a query that copies nothing to the server.

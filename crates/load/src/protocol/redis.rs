@@ -12,7 +12,7 @@ impl Protocol for Redis {
     const STORES: bool = true;
 
     #[inline]
-    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    fn encode(&self, kind: Kind, key: &[u8], value: &[u8], _mark: u64, out: &mut Vec<u8>) {
         match kind {
             Kind::Get => {
                 out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
