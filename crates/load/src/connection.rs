@@ -144,9 +144,18 @@ impl Connection {
         self.http2.as_ref().map_or(usize::MAX, |http2| http2.most_under_way())
     }
 
-    /// Whether the server has announced the end of the connection, and what is under way has to be asked elsewhere.
-    pub fn is_spent(&self) -> bool {
-        self.http2.as_ref().is_some_and(|http2| http2.is_spent())
+    /// Whether the server has announced the end of the connection by itself, and not with an answer.
+    pub fn is_leaving(&self) -> bool {
+        self.http2.as_ref().is_some_and(|http2| http2.is_leaving())
+    }
+
+    /// Takes back, of a connection whose end the server has announced, the requests that it will not look at, the oldest
+    /// first: all that are under way, but for those of HTTP/2 that it still answers.
+    pub fn take_back(&mut self) -> Vec<Request> {
+        match &mut self.http2 {
+            Some(http2) => http2.take_back(&mut self.under_way),
+            None => self.under_way.drain(..).collect(),
+        }
     }
 
     /// Where a request is encoded.

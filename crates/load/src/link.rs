@@ -11,6 +11,8 @@ use crate::server::Server;
 
 const FIRST_BACKOFF_NS: u64 = SECOND_NS / 100;
 const LONGEST_BACKOFF_NS: u64 = SECOND_NS;
+/// When a place is opened again that is not for new connections.
+const NEVER_NS: u64 = u64::MAX;
 
 /// What the place holds.
 pub enum State {
@@ -41,6 +43,29 @@ impl Link {
     /// Not yet connected.
     pub fn new(server: Server, index: usize) -> Self {
         Self { server, state: State::Down(0), index, began_ns: 0, backoff_ns: 0, watches_output: false }
+    }
+
+    /// A place for connections that are being left.
+    pub fn leaving(server: Server, index: usize) -> Self {
+        Self { state: State::Down(NEVER_NS), ..Self::new(server, index) }
+    }
+
+    /// Holds a connection of this server until what is under way on it is answered.
+    ///
+    /// # Errors
+    /// epoll refuses; it holds the connection all the same.
+    pub fn hold(&mut self, connection: Box<Connection>, server: Server, poller: &Poller) -> io::Result<()> {
+        self.server = server;
+        self.watches_output = connection.has_output();
+        let flags = if self.watches_output { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+        let watched = poller.modify(&*connection, self.index, flags);
+        self.state = State::Open(connection);
+        watched
+    }
+
+    /// Closes the connection that was held.
+    pub fn release(&mut self) -> State {
+        std::mem::replace(&mut self.state, State::Down(NEVER_NS))
     }
 
     /// Begins to connect.

@@ -20,7 +20,10 @@ const PATIENCE_NS: u64 = SECOND_NS / 20;
 /// Links by their numbers.
 pub struct Links {
     poller: Poller,
+    /// Those that take requests, and after them those whose connections are being left.
     links: Vec<Link>,
+    /// How many take requests.
+    places: usize,
     /// Most requests under way on each.
     depth: usize,
     /// The link whose turn it is.
@@ -39,8 +42,8 @@ impl Links {
     ) -> Result<Self, Error> {
         let exhausted = |error: io::Error| Error::unsupported(format!("cannot wait for answers: {}", reason(&error)));
         let poller = Poller::new().map_err(exhausted)?;
-        let links = servers.enumerate().map(|(index, server)| Link::new(server, index)).collect();
-        let mut links = Self { poller, links, depth, cursor: 0 };
+        let links: Vec<_> = servers.enumerate().map(|(index, server)| Link::new(server, index)).collect();
+        let mut links = Self { poller, places: links.len(), links, depth, cursor: 0 };
         links.open_all(interrupted)?;
         Ok(links)
     }
@@ -142,20 +145,41 @@ impl Links {
     /// Closes a link, whose end the server may have announced; it is tried again at once or later. The connection that it
     /// held, if it was open.
     pub fn close(&mut self, index: usize, now_ns: u64, announced: bool) -> Option<Box<Connection>> {
-        match self.links[index].close(now_ns, announced) {
+        let link = &mut self.links[index];
+        match if index < self.places { link.close(now_ns, announced) } else { link.release() } {
             State::Open(connection) => Some(connection),
             State::Opening(..) | State::Down(_) => None,
         }
     }
 
+    /// Makes room for the next connection of a link where the server still answers what is under way on this one: that
+    /// gets a link of its own, or has it already, which takes no requests. The number of that link.
+    ///
+    /// # Errors
+    /// epoll refuses; the connection has its link all the same.
+    pub fn leave(&mut self, index: usize, now_ns: u64) -> (usize, io::Result<()>) {
+        if index >= self.places {
+            return (index, Ok(()));
+        }
+        let Some(connection) = self.close(index, now_ns, true) else { return (index, Ok(())) };
+        let server = self.links[index].server.clone();
+        let is_free = |link: &Link| matches!(link.state, State::Down(_));
+        let free = self.links[self.places..].iter().position(is_free).map(|place| self.places + place);
+        let index = free.unwrap_or(self.links.len());
+        if free.is_none() {
+            self.links.push(Link::leaving(server.clone(), index));
+        }
+        (index, self.links[index].hold(connection, server, &self.poller))
+    }
+
     /// It is the next link's turn.
     pub fn turn(&mut self) {
-        self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
+        self.cursor = if self.cursor + 1 < self.places { self.cursor + 1 } else { 0 };
     }
 
     /// The link whose turn it is, or the next one that may take a request.
     pub fn with_room(&mut self) -> Option<usize> {
-        for _ in 0..self.links.len() {
+        for _ in 0..self.places {
             if self.room(self.cursor) > 0 {
                 return Some(self.cursor);
             }
@@ -180,9 +204,9 @@ impl Links {
         self.room(index) >= self.depth.div_ceil(2)
     }
 
-    /// Whether no link is open or being opened.
+    /// Whether no link that takes requests is open or being opened.
     pub fn are_down(&self) -> bool {
-        self.links.iter().all(|link| matches!(link.state, State::Down(_)))
+        self.links[..self.places].iter().all(|link| matches!(link.state, State::Down(_)))
     }
 
     /// Whether nothing is under way.

@@ -6,6 +6,9 @@ use crate::connection::Request;
 use crate::protocol::{Kind, Outcome, Reply};
 use crate::report::{BATCHES, Batch, Counts, Loss, Report, Sample};
 
+/// Why a request was lost that waited until it was too late.
+const NO_ROOM: &str = "no connection had room in time: the server or --depth limits what is under way";
+
 /// The measured part of a run on the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -136,9 +139,13 @@ impl Recorder {
         }
     }
 
-    /// A request will never be answered; it was this one of a mix, or was not yet chosen.
+    /// A request will never be answered; it was this one of a mix, or was not yet chosen because it waited.
     pub fn lost(&mut self, intended_ns: u64, loss: Loss, way: Option<usize>) {
         if self.measures(intended_ns) {
+            // Why there is no connection, or why one broke, is told by itself.
+            if way.is_none() && loss == Loss::TimedOut {
+                self.totals.add_trouble(NO_ROOM, 1);
+            }
             self.counts().intended += 1;
             *self.counts().lost_mut(loss) += 1;
             self.failed(intended_ns, way);

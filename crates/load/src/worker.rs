@@ -220,11 +220,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
         match connection.write() {
             Ok((bytes, all)) => {
                 recorder.sent_bytes(bytes, now_ns());
-                let is_spent = connection.is_spent();
+                let is_leaving = connection.is_leaving();
                 if let Err(error) = self.links.watch_output(index, !all) {
                     self.fail(index, Loss::Closed, &error.to_string(), recorder);
-                } else if is_spent {
-                    self.renew(index);
+                } else if is_leaving {
+                    self.renew(index, recorder);
                 }
             }
             Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
@@ -253,7 +253,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let bytes = match connection.read() {
             Ok(bytes) => bytes,
             // The server may close a connection that has nothing to answer.
-            Err(_) if connection.under_way.is_empty() => return self.renew(index),
+            Err(_) if connection.under_way.is_empty() => return self.renew(index, recorder),
             Err(error) => return self.fail(index, Loss::Closed, &error.to_string(), recorder),
         };
         let now = now_ns();
@@ -265,25 +265,35 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let before = connection.under_way.len();
         let taken = take_replies(connection, self.mix.reader(), now, recorder);
         let answered = before - connection.under_way.len();
-        let (is_spent, has_output) = (connection.is_spent(), connection.has_output());
+        let (is_leaving, has_output) = (connection.is_leaving(), connection.has_output());
         if answered > 0 {
             self.links.answered(index);
             self.arrivals.resolved(answered, now - self.origin_ns);
         }
         match taken {
-            Ok(closes) if closes || is_spent => self.renew(index),
-            // What the server has to be told beside requests.
-            Ok(_) if has_output => self.write(index, recorder),
-            Ok(_) => {}
+            Ok(closes) => {
+                if closes || is_leaving {
+                    self.renew(index, recorder);
+                }
+                // What the server has to be told beside requests.
+                if has_output {
+                    self.write(index, recorder);
+                }
+            }
             Err(what) => self.fail(index, Loss::Garbage, &what, recorder),
         }
     }
 
-    /// The server has announced the end of this connection: what it did not read goes elsewhere.
-    fn renew(&mut self, index: usize) {
+    /// The server has announced the end of this connection: what it will not look at goes elsewhere, and what it still
+    /// answers is awaited beside the next connection.
+    fn renew(&mut self, index: usize, recorder: &mut Recorder) {
         let now = now_ns();
-        if let Some(connection) = self.links.close(index, now, true) {
-            self.queue.extend(connection.under_way.iter().map(|request| request.intended_ns));
+        let Some(connection) = self.links.connection(index) else { return };
+        self.queue.extend(connection.take_back().iter().map(|request| request.intended_ns));
+        if connection.under_way.is_empty() {
+            self.links.close(index, now, true);
+        } else if let (index, Err(error)) = self.links.leave(index, now) {
+            self.fail(index, Loss::Closed, &error.to_string(), recorder);
         }
         if matches!(self.links.state(index), State::Down(retry_ns) if *retry_ns <= now) {
             // A failure here is met again, and counted, at the next attempt.
@@ -384,6 +394,7 @@ fn take_replies(
             return Ok(false);
         };
         let request = connection.under_way[reply.position];
+        reply.check(request.mark, connection.input()).map_err(|garbage| garbage.to_string())?;
         recorder.answered(&request, &reply, now_ns);
         let (len, position, closes) = (reply.len, reply.position, reply.closes);
         connection.consume(len);
@@ -394,4 +405,3 @@ fn take_replies(
     }
     Ok(false)
 }
-        reply.check(request.mark, connection.input()).map_err(|garbage| garbage.to_string())?;

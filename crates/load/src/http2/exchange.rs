@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
 use h2::client::ResponseFuture;
-use h2::{Error, Reason, RecvStream};
+use h2::{Error, RecvStream};
 use http::{HeaderMap, StatusCode};
 
 use crate::protocol::Outcome;
@@ -17,10 +17,33 @@ use crate::protocol::http2::Answer;
 const GRPC_OK: &str = "0";
 const GRPC_NOT_FOUND: &str = "5";
 
+/// What a message begins with: whether it is compressed, and its length (gRPC over HTTP/2, "Length-Prefixed-Message").
+const PREFIX_BYTES: usize = 5;
+
+/// How much has come of a call's message.
+#[derive(Default)]
+struct Message {
+    prefix: [u8; PREFIX_BYTES],
+    bytes: usize,
+}
+
+impl Message {
+    fn take(&mut self, data: &[u8]) {
+        let missing = self.prefix.iter_mut().skip(self.bytes);
+        missing.zip(data).for_each(|(place, byte)| *place = *byte);
+        self.bytes += data.len();
+    }
+
+    fn is_whole(&self) -> bool {
+        let [_, length @ ..] = self.prefix;
+        self.bytes >= PREFIX_BYTES + u32::from_be_bytes(length) as usize
+    }
+}
+
 /// Where it stands.
 enum Stage {
     Asked(ResponseFuture),
-    Answering(StatusCode, HeaderMap, RecvStream),
+    Answering(StatusCode, HeaderMap, RecvStream, Message),
     /// The server has gone away without looking at it (RFC 9113, section 6.8).
     Unprocessed,
 }
@@ -71,7 +94,7 @@ impl Exchange {
         match self.go_on(&mut Context::from_waker(&waker)) {
             Poll::Pending => None,
             Poll::Ready(Ok(answer)) => Some(answer),
-            Poll::Ready(Err(error)) if error.is_go_away() && error.reason() == Some(Reason::NO_ERROR) => {
+            Poll::Ready(Err(error)) if error.is_go_away() && error.is_remote() => {
                 self.stage = Stage::Unprocessed;
                 None
             }
@@ -87,16 +110,22 @@ impl Exchange {
                 Stage::Unprocessed => return Poll::Pending,
                 Stage::Asked(answer) => {
                     let (head, body) = ready!(Pin::new(answer).poll(context))?.into_parts();
-                    self.stage = Stage::Answering(head.status, head.headers, body);
+                    self.stage = Stage::Answering(head.status, head.headers, body, Message::default());
                 }
-                Stage::Answering(status, headers, body) => match ready!(body.poll_data(context)).transpose()? {
-                    Some(data) => body.flow_control().release_capacity(data.len())?,
-                    None if self.is_grpc => {
-                        let trailers = ready!(body.poll_trailers(context))?;
-                        return Poll::Ready(Ok(of_call(*status, trailers.as_ref().unwrap_or(headers))));
+                Stage::Answering(status, headers, body, message) => {
+                    match ready!(body.poll_data(context)).transpose()? {
+                        Some(data) => {
+                            message.take(&data);
+                            body.flow_control().release_capacity(data.len())?;
+                        }
+                        None if self.is_grpc => {
+                            let trailers = ready!(body.poll_trailers(context))?;
+                            let last = trailers.as_ref().unwrap_or(headers);
+                            return Poll::Ready(Ok(of_call(*status, last, message.is_whole())));
+                        }
+                        None => return Poll::Ready(Ok(of_request(*status))),
                     }
-                    None => return Poll::Ready(Ok(of_request(*status))),
-                },
+                }
             }
         }
     }
@@ -109,10 +138,11 @@ fn of_request(status: StatusCode) -> Answer {
 }
 
 /// A call's status stands in the trailers, or in the headers where there is nothing else.
-fn of_call(status: StatusCode, last: &HeaderMap) -> Answer {
+fn of_call(status: StatusCode, last: &HeaderMap, has_message: bool) -> Answer {
     let text = |name: &str| last.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let (outcome, text) = match text("grpc-status").as_deref() {
-        Some(GRPC_OK) => (Outcome::Hit, String::new()),
+        Some(GRPC_OK) if has_message => (Outcome::Hit, String::new()),
+        Some(GRPC_OK) => (Outcome::Refused, format!("grpc-status {GRPC_OK} without its message")),
         Some(GRPC_NOT_FOUND) => (Outcome::Miss, String::new()),
         Some(code) => (Outcome::Refused, format!("grpc-status {code}: {}", text("grpc-message").unwrap_or_default())),
         None => (Outcome::Refused, format!("HTTP/2 {status} without a grpc-status")),

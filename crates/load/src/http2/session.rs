@@ -43,6 +43,8 @@ pub(crate) struct Session {
     most_streams: usize,
     /// The server takes no further requests on this connection (RFC 9113, section 6.8).
     is_leaving: bool,
+    /// The error for which it does so.
+    why: Option<h2::Error>,
     has_answered: bool,
     /// Bytes of frames beside requests since the server had last read everything.
     unread: usize,
@@ -75,6 +77,7 @@ impl Session {
             exchanges: VecDeque::new(),
             most_streams: 0,
             is_leaving: false,
+            why: None,
             has_answered: false,
             unread: 0,
         })
@@ -90,9 +93,23 @@ impl Session {
         if self.is_leaving { 0 } else { self.most_streams }
     }
 
-    /// Whether what is left under way has to be asked elsewhere.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.is_leaving && self.exchanges.iter().all(Exchange::is_unprocessed)
+    /// Whether the server takes no further requests.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving
+    }
+
+    /// Forgets what a leaving server will not look at, and takes that out of what is under way, the oldest first.
+    pub(crate) fn take_back<T>(&mut self, under_way: &mut VecDeque<T>) -> Vec<T> {
+        let (mut back, mut position) = (Vec::new(), 0);
+        while let Some(exchange) = self.exchanges.get(position) {
+            if exchange.is_unprocessed() {
+                self.exchanges.remove(position);
+                back.extend(under_way.remove(position));
+            } else {
+                position += 1;
+            }
+        }
+        back
     }
 
     /// Sends what was ordered: appends the frames to `out`.
@@ -158,8 +175,9 @@ impl Session {
         if self.unread > MOST_UNREAD_BYTES {
             return Err(io::Error::other("the server does not read the answers to its frames"));
         }
-        if self.is_spent() && !self.has_answered {
-            return Err(io::Error::other("the server takes no requests on a new connection"));
+        if self.is_leaving && !self.has_answered && self.exchanges.iter().all(Exchange::is_unprocessed) {
+            let why = self.why.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+            return Err(io::Error::other(format!("the server takes no requests on a new connection{why}")));
         }
         Ok(())
     }
@@ -168,7 +186,12 @@ impl Session {
         let context = &mut Context::from_waker(Waker::noop());
         if let Poll::Ready(ended) = Pin::new(&mut self.connection).poll(context) {
             self.is_leaving = true;
-            ended.map_err(|error| self.failure(error))?;
+            match ended {
+                Ok(()) => {}
+                // What the server has not looked at can be asked elsewhere, whatever it leaves for.
+                Err(error) if error.is_go_away() && error.is_remote() => self.why = Some(error),
+                Err(error) => return Err(self.failure(error)),
+            }
         }
         // A connection that is being left has no stream to be ready for.
         self.is_leaving |= matches!(self.client.poll_ready(context), Poll::Ready(Err(_)));
