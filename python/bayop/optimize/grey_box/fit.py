@@ -31,6 +31,8 @@ _FALL_LATENCY: Final = 1.2
 # ... and so far above what everything else leads to expect: in standard deviations, and as a ratio.
 _FALL_SURPRISE: Final = 3.0
 _FALL_RATIO: Final = 1.5
+# So often at most the model is made anew without what it did not believe; each time takes as long as the first.
+_MOST_ROUNDS: Final = 3
 
 # A window is doubtful below this share of the median latency, and a fluke so far below what is expected.
 _FLUKE_RATIO: Final = 0.5
@@ -69,15 +71,17 @@ def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, s
     starved = _starved(observations, slo)
     suspects, doubtful = _misses(observations, slo, by=_FALL_LATENCY) | starved, _doubtful(observations, slo)
     falls, flukes = starved, frozenset[int]()
+    mixture = _fit_bounded(outputs, observations, inputs, slo, suspects | doubtful)
     if suspects or doubtful:
-        without = _fit_bounded(outputs, observations, inputs, slo, suspects | doubtful)
-        expected = _expected(outputs, without, inputs, suspects | doubtful)
+        expected = _expected(outputs, mixture, inputs, suspects | doubtful)
         falls |= {i for i in suspects if _fell(observations[i].measurement, slo, *expected[i])}
         flukes |= {i for i in doubtful if _is_fluke(observations[i].measurement, slo, *expected[i])}
-        if falls | flukes == suspects | doubtful:
-            return Fit(without, falls)
-    mixture = _fit_bounded(outputs, observations, inputs, slo, falls | flukes)
-    while steps := _disbelieved(outputs, mixture, observations, inputs, slo) - falls - flukes:
+        if falls | flukes != suspects | doubtful:
+            mixture = _fit_bounded(outputs, observations, inputs, slo, falls | flukes)
+    for _ in range(_MOST_ROUNDS):
+        steps = _disbelieved(outputs, mixture, observations, inputs, slo) - falls - flukes
+        if not steps:
+            break
         falls |= steps
         mixture = _fit_bounded(outputs, observations, inputs, slo, falls | flukes)
     return Fit(mixture, falls)
