@@ -164,7 +164,7 @@ class Knob:
         numbers = [number for number in (chosen.low, chosen.high, chosen.step) if number is not None]
         if self.unit != "MHz" or self.domain.within(Range(*(1000 * number for number in numbers))) is None:
             return None
-        return f"did you mean {':'.join(f'{number:g}GHz' for number in numbers)}?"
+        return f"did you mean {':'.join(f'{number:.10g}GHz' for number in numbers)}?"
 
     def _nearest(self, value: Value) -> str | None:
         if self.unit == "MHz" and not isinstance(value, str) and self.domain.spelled(1000 * value) is not None:

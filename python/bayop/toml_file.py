@@ -22,8 +22,8 @@ _NAMES: Final = re.compile(r"\((?:'[^']*'(?:, |,)?)+\)")
 """A table's name as Python's reader tells it: `('service', 'web')`."""
 _NAME: Final = re.compile("'([^']*)'")
 _OPAQUE: Final = re.compile(
-    r'"""(?:\\.|[^\\])*?(?:"""|\Z)'
-    r"|\'{3}.*?(?:\'{3}|\Z)"
+    r'"""(?:\\.|[^\\])*?(?:"{3,5}|\Z)'
+    r"|\'{3}.*?(?:\'{3,5}|\Z)"
     r'|"(?:\\.|[^"\\\n])*+"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+",

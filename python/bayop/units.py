@@ -145,12 +145,15 @@ def positive(value: object, unit: str, rule: str) -> float:
     Raises:
         InputError: it is none, by that rule; of a text that a person would type, the hint is the number.
     """
-    if isinstance(value, Real) and math.isfinite(number := float(value)) and number > 0.0:
-        return number
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            if math.isfinite(number := float(value)) and number > 0.0:
+                return number
     hint = None
     if isinstance(value, str):
         with suppress(InputError):
-            hint = f"in a program, write {parse_quantity(value, unit):_.10g}"
+            if (meant := parse_quantity(value, unit)) > 0.0:
+                hint = f"in a program, write {meant:_.10g}"
     raise InputError(rule, value=value, hint=hint)
 
 

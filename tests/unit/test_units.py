@@ -186,7 +186,15 @@ def test_a_positive_number_is_one_of_any_kind(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "hint"),
-    [(0, None), (float("nan"), None), ("many", None), ("1.5M", "in a program, write 1_500_000")],
+    [
+        (0, None),
+        (float("nan"), None),
+        (10**400, None),
+        (True, None),
+        ("many", None),
+        ("-5", None),
+        ("1.5M", "in a program, write 1_500_000"),
+    ],
 )
 def test_what_is_no_positive_number_is_refused_by_the_rule(value: object, hint: str | None) -> None:
     with pytest.raises(InputError, match="a load must be positive") as caught:

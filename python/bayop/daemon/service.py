@@ -220,7 +220,7 @@ class Service:
                 status = client.status()
                 self.has_reached = True
                 by = status.applied_by.holder if status.held and status.applied_by is not None else ""
-                if by != self._holder and by in map(self._named, self._store.holders()):
+                if by and by != self._holder and by in map(self._named, self._store.holders()):
                     check_restored(client.restore())
                 elif by == self._holder or any(held.state == "latched" for held in status.held):
                     raise DriftError(wrong="not every knob is known to have its own value back")

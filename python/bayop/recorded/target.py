@@ -127,7 +127,7 @@ class StudyTarget(Modelled):
         if "utilization" in noisy:
             noisy["utilization"] = min(noisy["utilization"], 1.0)
         quantities = _with_energy(noisy)
-        energy = {"energy_j": self._noise["power_w"]} if "energy_j" in quantities and "power_w" in self._noise else {}
+        energy = {"energy_j": NOISE["power_w"]} if "energy_j" in quantities else {}
         return Measurement(quantities, relative_sd=self._noise | energy)
 
 

@@ -197,8 +197,10 @@ def check_state(path: Path) -> str | None:
     Raises:
         InputError: the file is something else or damaged, or it or a file beside it can't be written.
     """
+    check_writable(path)
+    real = path.resolve()  # beside which SQLite keeps its files, and we the lock
     for suffix in ("", "-wal", "-shm", ".lock"):
-        check_writable(path.with_name(f"{path.name}{suffix}"))
+        check_writable(real.with_name(f"{real.name}{suffix}"))
     check_name(path)
     if path.exists():
         with opened(path, older=True) as database:

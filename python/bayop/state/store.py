@@ -435,26 +435,33 @@ class Store:
     def _open_anew(self) -> None:
         """Has what follows written to a log that is on disk.
 
-        SQLite moves what it has in a log without a name to the main file when it closes. Of one that was cut it must
-        not: what is left of that and the main file need not be of one time.
+        What is in a log without a name only we can still read: it is moved to the main file before we let go of it. Of
+        one that was cut it must not be: what is left of that and the main file need not be of one time.
+
+        Raises:
+            sqlite3.Error: somebody reads, so that not all can be moved yet.
         """
+        is_cut = False
         with suppress(FileNotFoundError):
-            if samestat(self._log.stat(), self._log_stat):
+            if is_cut := samestat(self._log.stat(), self._log_stat):
                 os.truncate(self._log, 0)
+        if not is_cut and _checkpoint(self._database):
+            raise sqlite3.OperationalError("its -wal was removed while somebody reads it")
         self._database.close()
         self._open()
         _checkpoint(self._database)
         self._log_stat = self._log.stat()
 
     def _settle(self) -> None:
-        """Has all that was written in the main file."""
-        with self._using() as database:
+        """Has all that was written in the main file, if it will: it is on disk in any case."""
+        with suppress(StateError), self._using() as database:
             _checkpoint(database)
 
 
-def _checkpoint(database: sqlite3.Connection) -> None:
-    """Moves what is in the log to the main file, and empties the log. A reader may be in the way until a later one."""
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+def _checkpoint(database: sqlite3.Connection) -> bool:
+    """Moves what is in the log to the main file, and empties the log; whether a reader was in the way."""
+    ((is_busy, _, _),) = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return bool(is_busy)
 
 
 def _json(value: Mapping[str, object]) -> str:
@@ -476,11 +483,10 @@ def _locked(path: Path) -> IO[bytes]:
         check_name(path)
         file = lock.open("ab")
     except OSError as error:
-        hint = (
-            f"it belongs to uid {lock.stat().st_uid}: a bayop run of another user has made it"
-            if lock.is_file()
-            else None
-        )
+        hint = None
+        with suppress(OSError):
+            if lock.is_file():
+                hint = f"it belongs to uid {lock.stat().st_uid}: a bayop run of another user has made it"
         raise unwritable(lock, error).but(hint=hint) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -244,16 +245,20 @@ def break_page(path: Path) -> None:
 
 @contextmanager
 def as_somebody_else() -> Iterator[Path]:
-    """What only root can be, with a folder of theirs."""
+    """What only root can be, with a folder of theirs.
+
+    To files alone and in this thread alone (setfsuid(2)): others go on with what they do as root.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can be somebody else")
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, 65534, 65534)
-        os.seteuid(65534)
+        libc = ctypes.CDLL(None)
+        libc.setfsuid(65534)
         try:
             yield Path(folder)
         finally:
-            os.seteuid(0)
+            libc.setfsuid(0)
 
 
 def test_a_state_that_can_only_be_read_is_refused_at_once() -> None:
@@ -604,6 +609,37 @@ def test_a_log_that_somebody_touches_is_noticed_and_what_follows_is_on_disk(
         starts_s = [row["start_s"] for row in read(copy, "window")]
         assert starts_s == ([10.0] if touched is _cut else [*map(float, range(9)), 10.0])
         assert store._query("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_log_that_is_gone_while_somebody_reads_loses_nothing(path: Path) -> None:
+    with Store(path) as store:
+        for start_s in range(9):
+            store.add_window("web", replace(WINDOW, start_s=float(start_s)))
+        with (
+            closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader,
+            closing(reader.execute("SELECT id FROM window")) as rows,
+        ):
+            assert rows.fetchone() is not None
+            path.with_name("state.db-wal").unlink()
+            with pytest.raises(StateError, match="its -wal was removed while somebody reads it"):
+                store.add_window("web", WINDOW)
+        with pytest.raises(StateError, match="is gone, or was replaced or cut"):
+            store.add_window("web", WINDOW)
+        store.add_window("web", replace(WINDOW, start_s=10.0))
+    assert [row["start_s"] for row in read(path, "window")] == [*map(float, range(9)), 10.0]
+
+
+def test_what_is_on_disk_is_remembered_though_it_can_not_be_moved_to_the_main_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with Store(path) as store:
+        monkeypatch.setattr("bayop.state.store._checkpoint", fail)
+        store.add_event(1.0, "web", "paused", {"by": "root"})
+        store.add_search("web", SEARCH)
+        assert (store.is_paused("web"), store.last_search("web")) == (True, SEARCH.number)
 
 
 def test_where_somebody_listens_a_log_that_is_gone_keeps_nothing_from_being_written(path: Path) -> None:
