@@ -291,6 +291,20 @@ fn numbers_are_read_as_memcached_reads_them() {
         let refused = "CLIENT_ERROR cannot increment or decrement non-numeric value\n";
         talk(&mut client, &[(&set, "STORED\n"), ("incr a 1", refused)]);
     }
+    // What follows a minus is negated, and refused where it would read as negative.
+    talk(
+        &mut client,
+        &[
+            ("set a 0 0 21\n-18446744073709551615", "STORED\n"),
+            ("incr a 1", "2\n"),
+            ("incr a -18446744073709551615", "3\n"),
+            ("incr a -9223372036854775809", "9223372036854775810\n"),
+            ("incr a -9223372036854775808", "CLIENT_ERROR invalid numeric delta argument\n"),
+            ("incr a -18446744073709551616", "CLIENT_ERROR invalid numeric delta argument\n"),
+            ("set a -18446744073709551615 0 1\nx", "STORED\n"),
+            ("get a", "VALUE a 1 1\nx\nEND\n"),
+        ],
+    );
     // What is longer than a number stays as long.
     let spaces = " ".repeat(70_000);
     talk(

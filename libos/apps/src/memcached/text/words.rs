@@ -73,10 +73,13 @@ fn sign_and_number(bytes: &[u8]) -> Option<(bool, u64)> {
     (len > 0 && ends).then_some((is_negative, number))
 }
 
-/// A number that is not negative.
+/// A number of 64 bits. What follows a minus is negated, and refused where that has the highest bit set: `-1` is no
+/// number, but `-18446744073709551615` is 1.
 #[inline]
 pub fn number(bytes: &[u8]) -> Option<u64> {
-    sign_and_number(bytes).and_then(|(is_negative, number)| (!is_negative || number == 0).then_some(number))
+    let (is_negative, number) = sign_and_number(bytes)?;
+    let value = if is_negative { number.wrapping_neg() } else { number };
+    (!is_negative || i64::try_from(value).is_ok()).then_some(value)
 }
 
 /// A number of 64 bits with a sign, of which memcached keeps the lower 32.
@@ -108,11 +111,16 @@ mod tests {
 
         #[test]
         fn a_number_is_rusts(
-            space in "[ \t\n]{0,2}", text in "[0-9]{1,21}|[a-z0-9+-]{0,4}", rest in "([ \t\r\0][a-z ]{0,3})?",
+            space in "[ \t\n]{0,2}",
+            text in "-?[0-9]{1,21}|-?(9223372036854775|18446744073709551)[0-9]{3}|[a-z0-9+-]{0,4}",
+            rest in "([ \t\r\0][a-z ]{0,3})?",
         ) {
             let bytes = [space, text.clone(), rest].concat();
             let rusts = text.parse::<i128>().ok();
-            prop_assert_eq!(number(bytes.as_bytes()), rusts.and_then(|number| number.try_into().ok()));
+            let is_negative = text.starts_with('-');
+            let wraps = rusts.filter(|number| number.unsigned_abs() <= u128::from(u64::MAX)).map(|number| number as u64);
+            let expected = wraps.filter(|value| !is_negative || *value <= i64::MAX as u64);
+            prop_assert_eq!(number(bytes.as_bytes()), expected);
             let signs = rusts.and_then(|number| i64::try_from(number).ok());
             prop_assert_eq!(signed(bytes.as_bytes()), signs.map(|number| number as i32));
         }
