@@ -145,7 +145,7 @@ impl Memcached {
         };
         *counts[usize::from(found.is_some())] += 1;
         let item = found.ok_or(NoSum::NotFound)?;
-        let value = self.number(item).ok_or(NoSum::NotANumber)?;
+        let value = number(self.store.value(item).flatten()).ok_or(NoSum::NotANumber)?;
         let sum = if up { value.wrapping_add(delta) } else { value.saturating_sub(delta) };
         let mut text = alloc::format!("{sum}").into_bytes();
         let len = self.store.value_len(item);
@@ -157,10 +157,6 @@ impl Memcached {
         let (flags, expires_s) = (self.store.flags(item), self.store.expires_s(item));
         let longer = self.store.set(key, flags, expires_s, &text, now_s);
         Ok((sum, longer.unwrap_or(item))) // a number is never too large
-    }
-
-    fn number(&self, item: Item) -> Option<u64> {
-        number(&self.store.value(item).collect::<Vec<_>>().concat())
     }
 
     /// Has all items be gone that are there now, or at a time to come.

@@ -48,7 +48,7 @@ impl Memcached {
                 output.write(b"\r\n");
             }
             [b"verbosity", level] | [b"verbosity", level, _] => {
-                output.write(if number(level).is_some() { OK } else { BAD_FORMAT });
+                output.write(if number(*level).is_some() { OK } else { BAD_FORMAT });
             }
             _ => output.write(ERROR),
         }

@@ -170,7 +170,7 @@ impl Memcached {
             return Step::Answer(ERROR);
         }
         let is_quiet = words.last() == Some(&b"noreply".as_slice());
-        let unique = words.get(4).and_then(|word| number(word));
+        let unique = words.get(4).and_then(|word| number(*word));
         let parsed = (|| {
             let verb = match verb {
                 b"set" => Verb::Set,

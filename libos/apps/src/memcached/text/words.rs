@@ -53,30 +53,26 @@ pub(super) fn split<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
 }
 
 /// A sign and the number behind it, as memcached has C's `strtoull` read them: white space may be in front, and
-/// whatever white space or a zero byte parts from the digits may be behind.
+/// whatever white space or a zero byte parts from the digits may be behind, which is not looked at.
 #[inline]
-fn sign_and_number(bytes: &[u8]) -> Option<(bool, u64)> {
+fn sign_and_number<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> Option<(bool, u64)> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
-    let start = bytes.iter().position(|byte| !is_space(byte))?;
-    let (is_negative, digits) = match &bytes[start..] {
-        [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
-    };
+    let mut bytes = bytes.into_iter().copied();
+    let first = bytes.find(|byte| !is_space(byte))?;
+    let mut next = if matches!(first, b'+' | b'-') { bytes.next() } else { Some(first) };
+    next.filter(u8::is_ascii_digit)?;
     let mut number: u64 = 0;
-    let mut len = 0;
-    while let Some(digit @ b'0'..=b'9') = digits.get(len) {
+    while let Some(digit @ b'0'..=b'9') = next {
         number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
-        len += 1;
+        next = bytes.next();
     }
-    let ends = digits.get(len).is_none_or(|byte| *byte == 0 || is_space(byte));
-    (len > 0 && ends).then_some((is_negative, number))
+    next.is_none_or(|byte| byte == 0 || is_space(&byte)).then_some((first == b'-', number))
 }
 
 /// A number of 64 bits. What follows a minus is negated, and refused where that has the highest bit set: `-1` is no
 /// number, but `-18446744073709551615` is 1.
 #[inline]
-pub fn number(bytes: &[u8]) -> Option<u64> {
+pub fn number<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> Option<u64> {
     let (is_negative, number) = sign_and_number(bytes)?;
     let value = if is_negative { number.wrapping_neg() } else { number };
     (!is_negative || i64::try_from(value).is_ok()).then_some(value)
