@@ -30,11 +30,15 @@ pub struct Link {
     pub server: Server,
     /// What it holds.
     pub state: State,
+    /// The number of the link that takes requests for its connection: its own, or of the one that has left it.
+    pub origin: usize,
+    /// The connection has brought an answer.
+    pub has_answered: bool,
     /// Its number among the links of a thread, by which epoll names it.
     index: usize,
     /// When the last attempt began.
     began_ns: u64,
-    /// Least time from it to the next one; none when it has brought an answer.
+    /// Least time from it to the next one; none since an answer has come.
     backoff_ns: u64,
     watches_output: bool,
 }
@@ -42,7 +46,16 @@ pub struct Link {
 impl Link {
     /// Not yet connected.
     pub fn new(server: Server, index: usize) -> Self {
-        Self { server, state: State::Down(0), index, began_ns: 0, backoff_ns: 0, watches_output: false }
+        Self {
+            server,
+            state: State::Down(0),
+            origin: index,
+            has_answered: false,
+            index,
+            began_ns: 0,
+            backoff_ns: 0,
+            watches_output: false,
+        }
     }
 
     /// A place for connections that are being left.
@@ -50,17 +63,29 @@ impl Link {
         Self { state: State::Down(NEVER_NS), ..Self::new(server, index) }
     }
 
-    /// Holds a connection of this server until what is under way on it is answered.
+    /// Leaves its connection, whose end the server has announced, to another link, until what is under way on it is
+    /// answered. Nothing has failed: the next attempt is due when that of the last one allows it.
     ///
     /// # Errors
-    /// epoll refuses; it holds the connection all the same.
-    pub fn hold(&mut self, connection: Box<Connection>, server: Server, poller: &Poller) -> io::Result<()> {
-        self.server = server;
-        self.watches_output = connection.has_output();
-        let flags = if self.watches_output { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
-        let watched = poller.modify(&*connection, self.index, flags);
-        self.state = State::Open(connection);
-        watched
+    /// epoll refuses; the other link holds the connection all the same.
+    pub fn leave(&mut self, other: &mut Link, poller: &Poller, now_ns: u64) -> io::Result<()> {
+        let retry_ns = now_ns.max(self.began_ns + self.backoff_ns);
+        other.server = self.server.clone();
+        other.origin = self.index;
+        other.has_answered = self.has_answered;
+        other.state = std::mem::replace(&mut self.state, State::Down(retry_ns));
+        let State::Open(connection) = &other.state else { return Ok(()) };
+        other.watches_output = connection.has_output();
+        let flags = if other.watches_output { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+        poller.modify(&**connection, other.index, flags)
+    }
+
+    /// How many requests are under way on it.
+    pub fn under_way(&self) -> usize {
+        match &self.state {
+            State::Open(connection) => connection.under_way.len(),
+            State::Opening(..) | State::Down(_) => 0,
+        }
     }
 
     /// Closes the connection that was held.
@@ -74,6 +99,7 @@ impl Link {
     /// No socket, or no way to the address.
     pub fn open(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
         self.began_ns = now_ns;
+        self.has_answered = false;
         let connection = Connection::begin(&self.server)?;
         poller.add(&connection, self.index, EventFlags::OUT)?;
         self.state = State::Opening(Box::new(connection), now_ns);
@@ -112,24 +138,32 @@ impl Link {
         Ok(())
     }
 
-    /// The connection has brought an answer.
+    /// An answer has come of a connection that it has or had: the server serves.
     #[inline]
-    pub fn answered(&mut self) {
+    pub fn served(&mut self) {
         self.backoff_ns = 0;
     }
 
-    /// Closes the connection. The next attempt is due at once when the server has announced the end of one that had lasted,
-    /// and later and later when attempts fail, or end soon without any answer.
+    /// A connection that it has or had has failed.
+    pub fn back_off(&mut self) {
+        self.backoff_ns = (2 * self.backoff_ns).clamp(FIRST_BACKOFF_NS, LONGEST_BACKOFF_NS);
+    }
+
+    /// Closes the connection. The next attempt is due at once when the server has announced the end of one that had
+    /// lasted, or had answered, and later and later when attempts fail, or end soon without any answer.
     pub fn close(&mut self, now_ns: u64, announced: bool) -> State {
         let wait_ns = self.backoff_ns.max(FIRST_BACKOFF_NS);
-        let has_lasted = now_ns >= self.began_ns + wait_ns;
+        let has_served = self.has_answered || now_ns >= self.began_ns + wait_ns;
         let retry_ns = match announced {
-            true if has_lasted => now_ns,
+            true if has_served => now_ns,
             true => now_ns.max(self.began_ns + self.backoff_ns),
             false => now_ns + wait_ns,
         };
-        let longer_ns = (2 * self.backoff_ns).clamp(FIRST_BACKOFF_NS, LONGEST_BACKOFF_NS);
-        self.backoff_ns = if announced && has_lasted { 0 } else { longer_ns };
+        if announced && has_served {
+            self.served();
+        } else {
+            self.back_off();
+        }
         std::mem::replace(&mut self.state, State::Down(retry_ns))
     }
 }

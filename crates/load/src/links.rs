@@ -139,14 +139,26 @@ impl Links {
     /// A link has brought an answer: its server serves.
     #[inline]
     pub fn answered(&mut self, index: usize) {
-        self.links[index].answered();
+        let link = &mut self.links[index];
+        link.has_answered = true;
+        let origin = link.origin;
+        self.links[origin].served();
     }
 
     /// Closes a link, whose end the server may have announced; it is tried again at once or later. The connection that it
     /// held, if it was open.
     pub fn close(&mut self, index: usize, now_ns: u64, announced: bool) -> Option<Box<Connection>> {
         let link = &mut self.links[index];
-        match if index < self.places { link.close(now_ns, announced) } else { link.release() } {
+        let held = if index < self.places {
+            link.close(now_ns, announced)
+        } else {
+            let (held, origin, has_answered) = (link.release(), link.origin, link.has_answered);
+            if !has_answered {
+                self.links[origin].back_off();
+            }
+            held
+        };
+        match held {
             State::Open(connection) => Some(connection),
             State::Opening(..) | State::Down(_) => None,
         }
@@ -158,18 +170,17 @@ impl Links {
     /// # Errors
     /// epoll refuses; the connection has its link all the same.
     pub fn leave(&mut self, index: usize, now_ns: u64) -> (usize, io::Result<()>) {
-        if index >= self.places {
+        if index >= self.places || self.connection(index).is_none() {
             return (index, Ok(()));
         }
-        let Some(connection) = self.close(index, now_ns, true) else { return (index, Ok(())) };
-        let server = self.links[index].server.clone();
         let is_free = |link: &Link| matches!(link.state, State::Down(_));
-        let free = self.links[self.places..].iter().position(is_free).map(|place| self.places + place);
-        let index = free.unwrap_or(self.links.len());
-        if free.is_none() {
-            self.links.push(Link::leaving(server.clone(), index));
+        let (places, left) = self.links.split_at(self.places);
+        let other = self.places + left.iter().position(is_free).unwrap_or(left.len());
+        if other == self.links.len() {
+            self.links.push(Link::leaving(places[index].server.clone(), other));
         }
-        (index, self.links[index].hold(connection, server, &self.poller))
+        let (places, left) = self.links.split_at_mut(self.places);
+        (other, places[index].leave(&mut left[other - self.places], &self.poller, now_ns))
     }
 
     /// It is the next link's turn.
@@ -199,9 +210,16 @@ impl Links {
         }
     }
 
-    /// Whether a link has answered half of what it may have under way, or more.
+    /// How many requests a closed loop gives a link: what is under way on the connections that it has left counts, too.
+    pub fn free(&self, index: usize) -> usize {
+        let left = self.links[self.places..].iter().filter(|link| link.origin == index);
+        let under_way: usize = left.chain([&self.links[index]]).map(Link::under_way).sum();
+        self.room(index).min(self.depth.saturating_sub(under_way))
+    }
+
+    /// Whether a closed loop has answers to half of what a link may have under way, or more.
     pub fn is_half_empty(&self, index: usize) -> bool {
-        self.room(index) >= self.depth.div_ceil(2)
+        self.free(index) >= self.depth.div_ceil(2)
     }
 
     /// Whether no link that takes requests is open or being opened.
@@ -211,7 +229,6 @@ impl Links {
 
     /// Whether nothing is under way.
     pub fn are_idle(&self) -> bool {
-        let is_idle = |link: &Link| !matches!(&link.state, State::Open(connection) if !connection.under_way.is_empty());
-        self.links.iter().all(is_idle)
+        self.links.iter().all(|link| link.under_way() == 0)
     }
 }

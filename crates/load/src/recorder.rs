@@ -7,7 +7,8 @@ use crate::protocol::{Kind, Outcome, Reply};
 use crate::report::{BATCHES, Batch, Counts, Loss, Report, Sample};
 
 /// Why a request was lost that waited until it was too late.
-const NO_ROOM: &str = "no connection had room in time: the server or --depth limits what is under way";
+const NO_ROOM: &str =
+    "no connection had room in time: one was being opened, or the server or --depth limits what is under way";
 
 /// The measured part of a run on the clock.
 #[derive(Clone, Copy, Debug)]

@@ -175,7 +175,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn fill(&mut self, now_ns: u64) {
         for index in 0..self.links.len() {
             if self.links.is_half_empty(index) {
-                for _ in 0..self.links.room(index) {
+                for _ in 0..self.links.free(index) {
                     self.encode(index, now_ns, false);
                 }
             }

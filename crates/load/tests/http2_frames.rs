@@ -5,12 +5,13 @@ mod common;
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use bayop_load::report::Report;
 use bayop_load::run::run;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use accepting::accepting;
 
@@ -72,10 +73,14 @@ fn load(dialect: &str, react: impl Fn(usize, u32) -> Option<Vec<u8>> + Copy + Se
 }
 
 fn load_at(address: &str, dialect: &str) -> Report {
-    let request = json!({"name": "", "weight": 1.0, "method": "POST", "path": "/a.B/C", "headers": [], "bodies": []});
     let schedule = json!({"kind": "open", "pieces": [{"duration_s": 100.0, "qps": 200.0}], "gaps": "fixed"});
+    load_by(address, dialect, schedule, None)
+}
+
+fn load_by(address: &str, dialect: &str, schedule: Value, depth: Option<usize>) -> Report {
+    let request = json!({"name": "", "weight": 1.0, "method": "POST", "path": "/a.B/C", "headers": [], "bodies": []});
     let plan = common::plan(json!({
-        "servers": [address], "dialect": dialect, "blocking": true, "schedule": schedule,
+        "servers": [address], "dialect": dialect, "blocking": true, "schedule": schedule, "depth": depth,
         "workload": common::workload(10, json!([request])),
     }));
     run(&plan, |_| false).unwrap()
@@ -101,6 +106,69 @@ fn a_connection_that_is_left_holds_up_what_was_sent_on_it_alone() {
     let latency = report.latency();
     let slow = latency.count() - latency.count_up_to(SLOW.as_nanos() as u64 / 2);
     assert_eq!(slow, 1, "of {}", latency.count());
+}
+
+#[test]
+fn who_leaves_every_connection_at_its_first_request_is_asked_everything() {
+    let (address, _) = accepting(|_, socket| {
+        let late = socket.try_clone().unwrap();
+        drop(serve(socket, |asked, stream| {
+            if asked > 1 {
+                return Some(Vec::new());
+            }
+            (&late).write_all(&go_away(stream, 0)).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            Some(answer(stream))
+        }));
+    });
+    let report = load_at(&address, "http2");
+    let counts = report.counts;
+    assert_eq!((counts.answered, counts.lost()), (counts.intended, 0), "{:?}", report.troubles);
+}
+
+#[test]
+fn a_closed_loop_stays_closed_when_connections_are_left() {
+    const DEPTH: usize = 4;
+    static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let (address, connections) = accepting(|_, socket| {
+        let late = socket.try_clone().unwrap();
+        drop(serve(socket, |asked, stream| {
+            MOST.fetch_max(1 + UNDER_WAY.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
+            if asked < DEPTH {
+                return Some(Vec::new());
+            }
+            (&late).write_all(&go_away(stream, 0)).unwrap();
+            thread::sleep(Duration::from_millis(50));
+            UNDER_WAY.fetch_sub(DEPTH, Ordering::SeqCst);
+            let first = stream + 2 - 2 * DEPTH as u32;
+            Some((first..=stream).step_by(2).flat_map(answer).collect())
+        }));
+    });
+    let report = load_by(&address, "http2", json!({"kind": "closed"}), Some(DEPTH));
+    let counts = report.counts;
+    assert!(counts.answered > 20 && connections.load(Ordering::SeqCst) > 5, "{counts:?}");
+    assert_eq!((counts.lost(), MOST.load(Ordering::SeqCst)), (0, DEPTH), "{:?}", report.troubles);
+}
+
+#[test]
+fn what_a_server_takes_back_that_leaves_in_two_steps_is_asked_again() {
+    let (address, _) = accepting(|number, socket| {
+        let late = socket.try_clone().unwrap();
+        drop(serve(socket, |_, stream| {
+            if number > 0 {
+                return Some(answer(stream));
+            }
+            (&late).write_all(&go_away(u32::MAX >> 1, 0)).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            (&late).write_all(&go_away(0, 0)).unwrap();
+            thread::sleep(Duration::from_millis(200));
+            None
+        }));
+    });
+    let report = load_at(&address, "http2");
+    let counts = report.counts;
+    assert_eq!((counts.answered, counts.lost()), (counts.intended, 0), "{:?}", report.troubles);
 }
 
 #[test]
@@ -143,6 +211,6 @@ fn a_server_that_takes_nothing_any_more_is_told_of() {
     let counts = report.counts;
     assert!(counts.lost_timed_out > 100, "{counts:?}");
     let told: Vec<_> = report.troubles.into_iter().collect();
-    let why = "no connection had room in time: the server or --depth limits what is under way".to_owned();
-    assert_eq!(told, [(why, counts.lost_timed_out)]);
+    let why = "no connection had room in time: one was being opened, or the server or --depth limits what is under way";
+    assert_eq!(told, [(why.to_owned(), counts.lost_timed_out)]);
 }

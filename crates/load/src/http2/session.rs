@@ -46,6 +46,8 @@ pub(crate) struct Session {
     /// The error for which it does so.
     why: Option<h2::Error>,
     has_answered: bool,
+    /// It had taken requests when it said so, and may yet take them back.
+    is_left: bool,
     /// Bytes of frames beside requests since the server had last read everything.
     unread: usize,
 }
@@ -79,6 +81,7 @@ impl Session {
             is_leaving: false,
             why: None,
             has_answered: false,
+            is_left: false,
             unread: 0,
         })
     }
@@ -109,6 +112,7 @@ impl Session {
                 position += 1;
             }
         }
+        self.is_left |= !self.exchanges.is_empty();
         back
     }
 
@@ -175,7 +179,8 @@ impl Session {
         if self.unread > MOST_UNREAD_BYTES {
             return Err(io::Error::other("the server does not read the answers to its frames"));
         }
-        if self.is_leaving && !self.has_answered && self.exchanges.iter().all(Exchange::is_unprocessed) {
+        let has_served = self.has_answered || self.is_left;
+        if self.is_leaving && !has_served && self.exchanges.iter().all(Exchange::is_unprocessed) {
             let why = self.why.as_ref().map_or_else(String::new, |error| format!(": {error}"));
             return Err(io::Error::other(format!("the server takes no requests on a new connection{why}")));
         }
