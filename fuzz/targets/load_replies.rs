@@ -39,4 +39,8 @@ fn check(protocol: &impl Protocol, kind: Kind, bytes: &[u8]) {
             assert!(!matches!(read(bytes.len() / 2), Ok(Some(_))), "{garbage} after it began with a reply");
         }
     }
+    if let Ok(Some(len)) = protocol.pass_over(bytes) {
+        assert!((1..=bytes.len()).contains(&len));
+        assert_eq!(protocol.pass_over(&bytes[..len - 1]), Ok(None), "what is not all there is passed over");
+    }
 }

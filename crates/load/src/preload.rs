@@ -147,7 +147,7 @@ impl<'a, P: Protocol> Session<'a, P> {
             let mut buffer = Records::key_buffer();
             let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
             let key = self.records.key(record, &mut buffer);
-            self.protocol.encode(kind, key, value, self.protocol.mark(key, record as u32), &mut out);
+            self.protocol.encode(kind, key, value, self.mark(record), &mut out);
         }
         self.stream.write_all(&out).map_err(|error| self.broken(error))?;
         for record in batch {
@@ -158,11 +158,16 @@ impl<'a, P: Protocol> Session<'a, P> {
         Ok(true)
     }
 
+    /// What the answer to a request for this record bears.
+    fn mark(&self, record: u64) -> u64 {
+        let mut buffer = Records::key_buffer();
+        self.protocol.mark(self.records.key(record, &mut buffer), record as u32)
+    }
+
     /// True when there was an answer, which was good.
     fn receive(&mut self, kind: Kind, record: u64, interrupted: &mut impl FnMut() -> bool) -> Result<bool, Error> {
         self.deadline.set(Instant::now() + PATIENCE);
-        let mut buffer = Records::key_buffer();
-        let mark = self.protocol.mark(self.records.key(record, &mut buffer), record as u32);
+        let mark = self.mark(record);
         loop {
             match self.protocol.parse(kind, &self.input) {
                 Ok(Some(reply)) => {

@@ -222,6 +222,9 @@ fn postgresql() {
     ] {
         check_garbage(&p, Kind::Get, bytes);
     }
+    let notice = message(b'N', b"Sx\0\0");
+    (0..notice.len()).for_each(|end| assert_eq!(p.pass_over(&notice[..end]), Ok(None)));
+    assert_eq!(p.pass_over(&answer(&[notice.clone()])), Ok(Some(notice.len())));
 }
 
 #[test]

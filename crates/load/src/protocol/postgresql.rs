@@ -77,10 +77,8 @@ impl Protocol for PostgreSql {
 
     /// What is asynchronous ("Asynchronous Operations"), and the error with which an idle connection ends.
     fn pass_over(&self, input: &[u8]) -> Result<Option<usize>, String> {
-        if !matches!(
-            input[0],
-            NOTICE_RESPONSE_TAG | NOTIFICATION_RESPONSE_TAG | PARAMETER_STATUS_TAG | ERROR_RESPONSE_TAG
-        ) {
+        let Some(&tag) = input.first() else { return Ok(None) };
+        if !matches!(tag, NOTICE_RESPONSE_TAG | NOTIFICATION_RESPONSE_TAG | PARAMETER_STATUS_TAG | ERROR_RESPONSE_TAG) {
             return Err(UNASKED.to_owned());
         }
         match message(input, 0).map_err(|garbage| garbage.to_string())? {
