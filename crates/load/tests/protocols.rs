@@ -224,7 +224,7 @@ fn postgresql() {
     }
     let notice = message(b'N', b"Sx\0\0");
     (0..notice.len()).for_each(|end| assert_eq!(p.pass_over(&notice[..end]), Ok(None)));
-    assert_eq!(p.pass_over(&answer(&[notice.clone()])), Ok(Some(notice.len())));
+    assert_eq!(p.pass_over(&answer(std::slice::from_ref(&notice))), Ok(Some(notice.len())));
 }
 
 #[test]
