@@ -6,19 +6,13 @@ was committed and no half of another. Readers (`state/records.py`) never wait fo
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
-import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from os.path import samestat
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
@@ -26,7 +20,6 @@ from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.notes import SwitchedBack
 from bayop.control.warm import ENDED_BY_ITSELF, MOST_FOUND, Found
 from bayop.control.week import HourLoad
-from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
 from bayop.state.aging import age
 from bayop.state.damage import (
@@ -40,13 +33,11 @@ from bayop.state.damage import (
     Summed,
     SwitchbackRow,
     raise_damage,
-    rescue,
     sound,
 )
+from bayop.state.database import Database
 from bayop.state.held import HeldTime, held_time, switchback
 from bayop.state.learned import ROWS, observations
-from bayop.state.records import check_name
-from bayop.state.schema import VERSION, prepare
 from bayop.switchback import Switchback
 from bayop.units import DAY_S
 
@@ -60,8 +51,6 @@ _TIDY_EVERY: Final = 100
 _DECIDES: Final = ("start", "paused", "resumed", "let-go", "forgotten")
 """Events by which a later start decides: they are rare, and at once in the main file, which is then a state alone."""
 
-_BUSY_S: Final = 0.1
-"""Nobody else has a reason to write, so that waiting for longer would only keep services from letting go."""
 _AGE_EVERY: Final = 100
 """After so many windows of a service its old ones lose detail."""
 _CONFIRMED_S: Final = 4 * DAY_S
@@ -93,27 +82,9 @@ class Store:
         self.path = path
         self.on_damage: Callable[[StateError], object] = raise_damage
         self._damaged: set[str] = set()
-        self._mutex = threading.Lock()
         self._added = 0
         self._windows: Counter[str] = Counter()
-        self._lock = _locked(path)
-        self._log = Path(f"{path.resolve()}-wal")
-        """What SQLite has written and not moved to the main file yet."""
-        self._is_closed = False
-        try:
-            self._open()
-            prepare(self._database, path)
-            # It may be one that we can only read, for which SQLite begins any transaction.
-            self._database.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {VERSION}; ROLLBACK;")
-            _checkpoint(self._database)
-            self._stat, self._log_stat = path.stat(), self._log.stat()
-        except (OSError, sqlite3.Error) as error:
-            self._lock.close()
-            hint = None if isinstance(error, OSError | sqlite3.OperationalError) else rescue(path)
-            raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path), hint=hint) from error
-        except BaseException:
-            self._lock.close()
-            raise
+        self._database = Database(path, on_touched=self._say)
 
     def __enter__(self) -> Self:
         return self
@@ -125,10 +96,7 @@ class Store:
 
     def close(self) -> None:
         """Lets others write."""
-        with self._mutex:
-            self._is_closed = True
-            self._database.close()
-        self._lock.close()
+        self._database.close()
 
     def add_observation(self, service: str, observation: Observation) -> None:
         """Remembers what a setting has measured, for later searches."""
@@ -178,7 +146,7 @@ class Store:
         Raises:
             StateError: it can't be written.
         """
-        with self._using() as database:
+        with self._database.using() as database:
             age(database, service, now_s, days=days)
 
     def add_search(self, service: str, search: Search) -> None:
@@ -195,7 +163,7 @@ class Store:
             stopped=search.stopped,
             setting=None if search.setting is None else _json(search.setting),
         )
-        self._settle()
+        self._database.settle()
 
     def add_switchback(self, service: str, switched_back: SwitchedBack) -> None:
         """Remembers what the three windows of a switchback took."""
@@ -216,7 +184,7 @@ class Store:
         """Remembers that something happened."""
         self._insert("event", time_s=time_s, service=service, event=event, fields=_json(fields))
         if event in _DECIDES:
-            self._settle()
+            self._database.settle()
 
     def last_search(self, service: str) -> int:
         """The number of a service's last search; 0 before the first."""
@@ -367,146 +335,17 @@ class Store:
                     )
                 )
 
+    def _say(self, error: StateError) -> None:
+        self.on_damage(error)
+
     def _say_once(self, error: StateError) -> None:
         if error.message not in self._damaged:
-            self.on_damage(error)
+            self._say(error)
             self._damaged.add(error.message)
 
     def _query(self, sql: str, *values: object) -> list[Any]:
-        with self._using("read" if sql.lstrip().startswith("SELECT") else "write") as database:
-            return database.execute(sql, values).fetchall()
-
-    @contextmanager
-    def _using(self, verb: Literal["read", "write"] = "write") -> Iterator[sqlite3.Connection]:
-        """The file, for us alone; `verb` says what can't be done where it fails."""
-        try:
-            if not samestat(self._stat, self.path.stat()):
-                raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
-            with self._mutex:
-                self._keep_lock()
-                is_whole = self._is_closed or self._is_log_whole()
-                if not is_whole:
-                    self._open_anew()
-            if not is_whole:
-                self.on_damage(
-                    StateError(
-                        wrong=f"the -wal of {self.path} is gone, or was replaced or cut, and rows may be lost",
-                        place=str(self.path),
-                        hint="while bayop run is there, nobody else may touch the files beside its state",
-                    )
-                )
-            with self._mutex:
-                yield self._database
-                self._log_stat = self._log.stat()
-        except (OSError, sqlite3.Error) as error:
-            raise StateError(wrong=f"cannot {verb} {self.path}: {reason(error)}", place=str(self.path)) from error
-
-    def _keep_lock(self) -> None:
-        """Takes the lock anew where somebody has removed its file: another process could have it otherwise.
-
-        Raises:
-            StateError: another process has.
-        """
-        if self._is_closed or _is_named(self._lock):
-            return
-        try:
-            lock = _locked(self.path)
-        except InputError as error:
-            raise StateError.of(error) from error
-        self._lock.close()
-        self._lock = lock
-
-    def _open(self) -> None:
-        self._database = sqlite3.connect(self.path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = FULL")
-        self._database.execute("PRAGMA journal_size_limit = -1")  # nobody but us makes the log shorter
-        # What is no UTF-8 is no JSON either, and its row is found damaged.
-        self._database.text_factory = lambda text: text.decode(errors="surrogateescape")
-
-    def _is_log_whole(self) -> bool:
-        """Whether the log that has a name is the one that SQLite writes, and at least as long as it was."""
-        try:
-            log = self._log.stat()
-        except FileNotFoundError:
-            return False
-        return samestat(log, self._log_stat) and log.st_size >= self._log_stat.st_size
-
-    def _open_anew(self) -> None:
-        """Has what follows written to a log that is on disk.
-
-        What is in a log without a name only we can still read: it is moved to the main file before we let go of it. Of
-        one that was cut it must not be: what is left of that and the main file need not be of one time.
-
-        Raises:
-            sqlite3.Error: somebody reads, so that not all can be moved yet.
-        """
-        is_cut = False
-        with suppress(FileNotFoundError):
-            if is_cut := samestat(self._log.stat(), self._log_stat):
-                os.truncate(self._log, 0)
-        if not is_cut and _checkpoint(self._database):
-            raise sqlite3.OperationalError("its -wal was removed while somebody reads it")
-        self._database.close()
-        self._open()
-        _checkpoint(self._database)
-        self._log_stat = self._log.stat()
-
-    def _settle(self) -> None:
-        """Has all that was written in the main file, if it will: it is on disk in any case."""
-        with suppress(StateError), self._using() as database:
-            _checkpoint(database)
-
-
-def _checkpoint(database: sqlite3.Connection) -> bool:
-    """Moves what is in the log to the main file, and empties the log; whether a reader was in the way."""
-    ((is_busy, _, _),) = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return bool(is_busy)
+        return self._database.query(sql, *values)
 
 
 def _json(value: Mapping[str, object]) -> str:
     return json.dumps(dict(value), allow_nan=False)
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """A file beside the state that one process at a time has locked; it ends with the process, however that ends.
-
-    Raises:
-        InputError: another process has it, or it can't be made.
-    """
-    try:
-        path = path.resolve()  # one lock for all names of one file
-        lock = path.with_name(f"{path.name}.lock")
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
-    try:
-        check_name(path)
-        file = lock.open("ab")
-    except OSError as error:
-        hint = None
-        with suppress(OSError):
-            if lock.is_file():
-                hint = f"it belongs to uid {lock.stat().st_uid}: a bayop run of another user has made it"
-        raise unwritable(lock, error).but(hint=hint) from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise InputError(
-            "one bayop run at a time must have the state",
-            wrong=f"another process writes {path}",
-            value=str(path),
-            hint="end that one, or name another file in state",
-        ) from error
-    if not _is_named(file):  # somebody has just removed it
-        file.close()
-        return _locked(path)
-    return file
-
-
-def _is_named(file: IO[bytes]) -> bool:
-    """Whether the file that was opened by a name is still the one that has it."""
-    try:
-        return samestat(os.fstat(file.fileno()), Path(file.name).stat())
-    except FileNotFoundError:
-        return False

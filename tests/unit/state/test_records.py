@@ -5,7 +5,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.state.test_store import WINDOW, as_somebody_else
+from tests.unit.state.test_database import as_somebody_else
+from tests.unit.state.test_store import WINDOW
 
 from bayop.errors import InputError
 from bayop.state.records import Table, read

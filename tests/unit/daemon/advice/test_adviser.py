@@ -122,7 +122,7 @@ def test_later_it_is_said_once_how_far_off_it_was(noted: Noted) -> None:
 )
 def test_advice_that_is_damaged_proves_nothing_and_is_said_to_be(noted: Noted, fields: str) -> None:
     noted.adviser.heed(window(5000.0))
-    noted.store._database.execute("UPDATE event SET fields = ?", [fields.replace("'", '"')])
+    noted.store._query("UPDATE event SET fields = ?", fields.replace("'", '"'))
     said: list[StateError] = []
     noted.store.on_damage = said.append
     proof = noted.proof
