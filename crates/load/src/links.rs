@@ -202,10 +202,13 @@ impl Links {
     /// How many requests a link may take.
     #[inline]
     pub fn room(&self, index: usize) -> usize {
+        self.most_under_way(index).saturating_sub(self.links[index].under_way())
+    }
+
+    /// Most requests under way on a link: as many as are wanted and its server allows, none while it is not open.
+    fn most_under_way(&self, index: usize) -> usize {
         match &self.links[index].state {
-            State::Open(connection) => {
-                connection.most_under_way().min(self.depth).saturating_sub(connection.under_way.len())
-            }
+            State::Open(connection) => connection.most_under_way().min(self.depth),
             State::Opening(..) | State::Down(_) => 0,
         }
     }
@@ -219,7 +222,7 @@ impl Links {
 
     /// Whether a closed loop has answers to half of what a link may have under way, or more.
     pub fn is_half_empty(&self, index: usize) -> bool {
-        self.free(index) >= self.depth.div_ceil(2)
+        self.free(index) >= self.most_under_way(index).div_ceil(2)
     }
 
     /// Whether no link that takes requests is open or being opened.

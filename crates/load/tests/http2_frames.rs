@@ -152,6 +152,16 @@ fn a_closed_loop_stays_closed_when_connections_are_left() {
 }
 
 #[test]
+fn a_closed_loop_goes_on_under_a_server_that_allows_less_than_the_depth() {
+    let (address, _) = accepting(|_, socket| {
+        drop(serve(socket, |_, stream| Some([settings(1), answer(stream)].concat())));
+    });
+    let report = load_by(&address, "http2", json!({"kind": "closed"}), Some(4));
+    let counts = report.counts;
+    assert!(counts.answered > 100 && counts.lost() == 0, "{counts:?}");
+}
+
+#[test]
 fn what_a_server_takes_back_that_leaves_in_two_steps_is_asked_again() {
     let (address, _) = accepting(|number, socket| {
         let late = socket.try_clone().unwrap();
