@@ -103,7 +103,7 @@ class Reporter:
         """
         self.store.add_search(service, search)
         trials = f"{len(search.trials)} trial{'s' * (len(search.trials) != 1)}"
-        result = "the default stays" if search.setting is None else f"holds {format_setting(search.setting)}"
+        result = "the default stays" if search.setting is None else f"found {format_setting(search.setting)}"
         fields: dict[str, object] = {
             "search": search.number,
             "reason": search.reason,

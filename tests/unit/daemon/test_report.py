@@ -81,7 +81,7 @@ def test_people_hear_of_trials_and_of_what_missed_the_slo(said: Said, window: Le
 
 
 @pytest.mark.parametrize(
-    ("setting", "result"), [(None, "the default stays"), ({"power.cap_w": 90}, "holds power.cap_w 90W")]
+    ("setting", "result"), [(None, "the default stays"), ({"power.cap_w": 90}, "found power.cap_w 90W")]
 )
 def test_a_search_is_told_with_its_result(said: Said, setting: Mapping[str, float] | None, result: str) -> None:
     said.reporter.search("web", Search(2, "load +40%", 1.0, 9.0, 7000.0, (), "converged", setting))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -36,8 +37,8 @@ def token_file(tmp_path: Path) -> Path:
 class Site:
     """A server of two services that no agent answers for, and what was said to it."""
 
-    def __init__(self, port: int, view: View, said: list[tuple[str, str, str]]) -> None:
-        self.port, self.view, self.said = port, view, said
+    def __init__(self, port: int, view: View, reporter: Reporter, said: list[tuple[str, str, str]]) -> None:
+        self.port, self.view, self.reporter, self.said = port, view, reporter, said
 
     def raw(self, data: bytes) -> bytes:
         """What comes back when bytes are sent and nothing follows."""
@@ -72,7 +73,7 @@ def site(tmp_path: Path, web: WebFile) -> Iterator[Site]:
         view = View(services, tmp_path / "bayop.db", Feed(), word, lambda: 0.0, web.token_file is not None)
         services.begin()
         with serving(web, view) as port:
-            yield Site(port, view, said)
+            yield Site(port, view, reporter, said)
         assert services.end()
 
 
@@ -97,6 +98,18 @@ def test_services_are_told(local: Site) -> None:
     assert (answer["service"]["service"], answer["windows"], answer["default"]) == ("db", [], None)
     assert local.ask("/api/services/db/map") == (204, None)
     assert local.ask("/api/services", "HEAD") == (200, None)
+
+
+def test_what_is_damaged_is_left_out_and_told(local: Site) -> None:
+    for name in ("one", "other"):
+        local.reporter.decision(name, "", service="db")
+    with closing(sqlite3.connect(local.view.state)) as database, database:
+        database.execute("UPDATE event SET fields = '[' WHERE event = 'one'")
+    status, answer = local.ask("/api/services/db")
+    names = {each["event"] for each in answer["events"]}
+    assert (status, names & {"one", "other"}) == (200, {"other"})
+    (told,) = answer["damaged"]
+    assert "is damaged: " in told
 
 
 HOSTILE = {

@@ -31,7 +31,7 @@ function saysEvent({ name, fields }) {
 
 export function saysSearch(search) {
   const trials = `${search.trials} trial${search.trials === 1 ? "" : "s"}`;
-  const result = search.setting ? `holds ${format.setting(search.setting)}` : "the default stays";
+  const result = search.setting ? `found ${format.setting(search.setting)}` : "the default stays";
   return `search ${search.number} (${search.reason}) ended after ${trials}, ${search.stopped}: ${result}`;
 }
 

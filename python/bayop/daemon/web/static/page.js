@@ -42,7 +42,11 @@ function draw() {
 async function show() {
   const name = wanted();
   if (view && shown === name) return draw();
-  if (name !== null) known.past = pastOf(await api.service(name));
+  if (name !== null) {
+    const answer = await api.service(name);
+    known.past = pastOf(answer);
+    if (answer.damaged.length) announce(`Left out: ${answer.damaged.join("; ")}`);
+  }
   if (name !== wanted()) return show();
   const moved = view !== null;
   shown = name;
