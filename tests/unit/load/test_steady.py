@@ -69,7 +69,8 @@ def test_what_was_last_seen_is_worked_out_once_a_slice(tmp_path: Path) -> None:
         time.sleep(duration_s / 10)
 
     with played(tmp_path, slices(200)) as load:
-        load.measure(Window({}, 4 * SLICE_S), sleep=look)
+        # So many that a busy machine, which looks less often than slices come, sees some of them.
+        load.measure(Window({}, 12 * SLICE_S), sleep=look)
     assert answers[0] is None, "no slice of the window has ended"
     latencies = [answer for answer in answers if answer is not None]
     distinct = {id(answer): answer.quantities["p50_us"] for answer in latencies}
