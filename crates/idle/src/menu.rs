@@ -20,6 +20,8 @@ const RESOLUTION: u64 = 1024;
 const BUCKETS: usize = 6;
 /// Periods from here on count as long as their timer promised.
 const MAX_INTERESTING_US: u32 = 50_000;
+/// Longer periods count as this one, so that what is worked out of the squares of eight fits 64 bits.
+const LONGEST_US: u32 = 1 << 28;
 /// Variance below which recent periods count as regular, in us squared.
 const REGULAR_VARIANCE: u64 = 400;
 
@@ -120,7 +122,7 @@ impl Governor for Menu {
             RESOLUTION
         };
         *factor = (*factor - *factor / DECAY as u32 + share as u32).max(1);
-        self.recent_us[self.next] = measured_us;
+        self.recent_us[self.next] = measured_us.min(LONGEST_US);
         self.next = (self.next + 1) % INTERVALS;
     }
 }
@@ -137,9 +139,10 @@ fn typical_us(recent_us: &[u32; INTERVALS]) -> Option<u32> {
             greatest_us = greatest_us.max(us);
         }
         let mean = sum / n.max(1);
-        let squares = |&us: &u32| u64::from(us).abs_diff(mean).pow(2) / n.max(1);
-        let variance: u64 = recent_us.iter().filter(|&&us| us <= longest_us).map(squares).sum();
-        if variance <= REGULAR_VARIANCE || (4 * n >= 3 * INTERVALS as u64 && mean * mean > 36 * variance.min(1 << 58)) {
+        let square = |&us: &u32| u64::from(us).abs_diff(mean).pow(2);
+        let squares: u64 = recent_us.iter().filter(|&&us| us <= longest_us).map(square).sum();
+        let variance = squares / n.max(1);
+        if variance <= REGULAR_VARIANCE || (4 * n >= 3 * INTERVALS as u64 && mean * mean > 36 * variance) {
             return Some(mean as u32);
         }
         if 4 * n <= 3 * INTERVALS as u64 || greatest_us == 0 {
