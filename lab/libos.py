@@ -118,7 +118,7 @@ def command_line(
             which needs no privileges.
         frames: Where frames come and go instead, each a datagram: a folder of Unix sockets.
         arguments: More for QEMU.
-        kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
+        kernel: What it boots in place of the image: `-kernel` or `-cdrom`, and what goes with it.
     """
     cores = cores_of(words)
     device = f"{NICS[nic]},netdev=net,romfile="
@@ -160,7 +160,8 @@ class LibraryOs:
         frames: A folder of Unix sockets, `LINK_SOCKET` among them, by which somebody brings clients' frames and takes
             those for them, each as a datagram.
         arguments: More for QEMU.
-        kernel: What the machine boots in place of the library OS; its console must say `ready: ` once it serves.
+        kernel: What the machine boots in place of the image and `words`, as in `command_line`; its console must say
+            `ready: ` once it serves.
 
     Raises:
         InputError: On entering: it does not know one of the words.

@@ -62,4 +62,4 @@ def test_the_lab_gets_its_hosts_packages_likewise(machine: Path) -> None:
     run = install(machine, uid=1000, script="lab/install-packages")
     assert run.returncode == 4
     assert "hint: sudo apt-get install --no-install-recommends acpica-tools " in run.stderr
-    assert " qemu-system-x86 zstd\n" in run.stderr
+    assert " qemu-system-x86 xorriso zstd\n" in run.stderr

@@ -1,10 +1,12 @@
-//! From the first instruction to `main`: boot.s, the loader's start information, memory.
+//! From the first instruction to `main`: boot.s, what the loader says, memory.
 
 use core::arch::global_asm;
-use core::ffi::CStr;
-use core::ffi::c_char;
+use core::{slice, str};
+
+use spin::{Mutex, MutexGuard};
 
 use crate::heap::Heap;
+use crate::loader::{self, MOST_WORDS};
 use crate::{cores, interrupts};
 
 global_asm!(include_str!("boot.s"), options(att_syntax));
@@ -18,31 +20,11 @@ pub fn used_memory() -> usize {
     HEAP.used()
 }
 
-const START_MAGIC: u32 = 0x336E_C578;
-const MEMORY_IS_FREE: u32 = 1;
+/// Memory is mapped up to here (boot.s).
+const MAPPED: u64 = 512 << 30;
 
-/// `struct hvm_start_info` of Xen's start_info.h, as far as it is used.
-#[repr(C)]
-struct StartInfo {
-    magic: u32,
-    version: u32,
-    flags: u32,
-    modules: u32,
-    module_list: u64,
-    command_line: u64,
-    rsdp: u64,
-    memory_map: u64,
-    memory_map_entries: u32,
-}
-
-/// `struct hvm_memmap_table_entry`.
-#[repr(C)]
-struct MemoryRange {
-    start: u64,
-    len: u64,
-    kind: u32,
-    reserved: u32,
-}
+/// The loader's words, kept here, since its memory is given away.
+static WORDS: Mutex<[u8; MOST_WORDS]> = Mutex::new([0; MOST_WORDS]);
 
 // SAFETY: image/link.ld names it; only its address is taken.
 unsafe extern "C" {
@@ -54,10 +36,10 @@ unsafe extern "C" {
 macro_rules! entry {
     ($main:path) => {
         #[unsafe(no_mangle)]
-        extern "C" fn libos_main(start_info: usize) -> ! {
+        extern "C" fn libos_main(magic: u32, information: u32) -> ! {
             let main: fn(&'static str) -> ! = $main;
             // SAFETY: boot.s alone calls this, once, with what the loader told it.
-            main(unsafe { $crate::boot::start(start_info) })
+            main(unsafe { $crate::boot::start(magic, information) })
         }
     };
 }
@@ -66,33 +48,25 @@ macro_rules! entry {
 ///
 /// # Safety
 ///
-/// `start_info` must be the address of what a loader says that speaks PVH, and it must be the first and only call.
-pub unsafe fn start(start_info: usize) -> &'static str {
-    // SAFETY: the caller's promise, checked by the magic number as far as it can be. Memory is mapped to itself.
-    let (info, ranges) = unsafe {
-        let info = &*(start_info as *const StartInfo);
-        assert!(info.magic == START_MAGIC && info.version >= 1, "the loader must speak PVH, version 1");
-        let ranges = info.memory_map as *const MemoryRange;
-        (info, core::slice::from_raw_parts(ranges, info.memory_map_entries as usize))
+/// It must be the first and only call, on a machine as a loader leaves it that had `magic` in EAX and `information` in
+/// EBX.
+///
+/// # Panics
+///
+/// What the loader says is damaged, or no text.
+pub unsafe fn start(magic: u32, information: u32) -> &'static str {
+    let memory = |at: u64, len: u64| {
+        let is_mapped = at != 0 && at.checked_add(len)? <= MAPPED;
+        // SAFETY: memory is mapped to itself, and nothing writes what the loader left there until it was read.
+        is_mapped.then(|| unsafe { slice::from_raw_parts(at as *const u8, len as usize) })
     };
-    let image_end = (&raw const IMAGE_END) as usize;
-    let ours = ranges.iter().find(|range| {
-        range.kind == MEMORY_IS_FREE && (range.start..range.start + range.len).contains(&(image_end as u64))
-    });
-    let range = ours.expect("the memory map must have the image's memory");
-    let text = if info.command_line == 0 {
-        ""
-    } else {
-        // SAFETY: a string that ends with a zero, of the loader's. It is in front of the image, or its page is not
-        // given away below.
-        unsafe { CStr::from_ptr(info.command_line as *const c_char) }.to_str().expect("words must be UTF-8")
-    };
-    let loaders = [start_info as u64, info.command_line, info.memory_map];
-    let heap_start =
-        loaders.iter().filter(|at| **at >= image_end as u64).max().map_or(image_end, |at| *at as usize + 4096);
-    // SAFETY: after the image and what the loader has left, and nobody else's.
-    unsafe { HEAP.add(heap_start, (range.start + range.len) as usize) };
+    let image_end = (&raw const IMAGE_END) as u64;
+    let told = loader::read(magic, information.into(), &memory, image_end).unwrap_or_else(|rule| panic!("{rule}"));
+    let words = &mut MutexGuard::leak(WORDS.lock())[..told.words.len()];
+    words.copy_from_slice(told.words);
+    // SAFETY: after the image, and nobody else's: what the loader left there was read.
+    unsafe { HEAP.add(image_end as usize, told.memory_end.min(MAPPED) as usize) };
     interrupts::init();
     cores::adopt();
-    text
+    str::from_utf8(words).expect("words must be UTF-8")
 }

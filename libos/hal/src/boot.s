@@ -1,17 +1,32 @@
-// From the loader's 32-bit entry (PVH: Xen's doc/misc/pvh.pandoc) to 64-bit code with all memory mapped to itself.
+// From the loaders' 32-bit entry to 64-bit code with all memory mapped to itself. PVH (Xen's doc/misc/pvh.pandoc) finds
+// the entry in a note, multiboot2 (its specification, section 3.1) takes the ELF file's.
 .section .note.Xen, "a", @note
 .align 4
 .long 4, 4, 18                      // XEN_ELFNOTE_PHYS32_ENTRY
 .asciz "Xen"
-.long pvh_entry
+.long loader_entry
+
+.section .multiboot2, "a"
+.align 8
+multiboot2:
+    .long 0xE85250D6, 0             // 32-bit protected mode
+    .long multiboot2_end - multiboot2
+    .long 0x100000000 - (0xE85250D6 + multiboot2_end - multiboot2)
+    .word 1, 0                      // what the loader must tell: words, memory
+    .long 16, 1, 6
+    .word 0, 0                      // that is all
+    .long 8
+multiboot2_end:
 
 .section .boot, "ax"
 .code32
-.globl pvh_entry
-pvh_entry:
+.globl loader_entry
+loader_entry:
     cli
+    cld
     movl $boot_stack_top, %esp
-    movl %ebx, %edi                 // where the loader's start information is
+    movl %eax, %edi                 // which loader it is
+    movl %ebx, %esi                 // and where its information is
 
     movl $0x80000001, %eax          // every page is one of 1 GiB: does this CPU have them?
     cpuid
@@ -33,8 +48,7 @@ pvh_entry:
     cmpl $512, %ecx
     jne 1b
 
-    movl %cr4, %eax
-    orl $0x620, %eax                // PAE, OSFXSR, OSXMMEXCPT
+    movl $0x620, %eax               // PAE, OSFXSR, OSXMMEXCPT
     movl %eax, %cr4
     movl $page_map, %eax
     movl %eax, %cr3
@@ -43,7 +57,7 @@ pvh_entry:
     orl $0x100, %eax
     wrmsr
     movl %cr0, %eax
-    andl $0xfffffffb, %eax          // no emulation of the FPU
+    andl $0x9ffffff3, %eax          // caches on, no emulation of the FPU
     orl $0x80000003, %eax           // paging, FPU, protection
     movl %eax, %cr0
     lgdt gdt_pointer
@@ -67,7 +81,8 @@ long_mode:
     movw %ax, %es
     movw %ax, %ss
     movq $boot_stack_top, %rsp
-    movl %edi, %edi
+    movl %edi, %edi                 // the upper halves were anything
+    movl %esi, %esi
     xorl %ebp, %ebp
     call libos_main
 4:  hlt

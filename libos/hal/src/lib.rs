@@ -1,4 +1,4 @@
-//! The machine under the library OS, an x86-64 PC: boot (PVH), memory mapped to itself, interrupts, clocks, PCI.
+//! The machine under the library OS, an x86-64 PC: boot (PVH, multiboot2), memory mapped to itself, interrupts, clocks, PCI.
 //!
 //! One address space, no other privilege. Interrupts are open only while a core [halts](cpu::halt), so code runs to
 //! completion, and what belongs to a core needs no lock. All `unsafe` of the library OS is here: a block says why it is
@@ -18,6 +18,8 @@ pub mod cpu;
 pub mod dma;
 pub mod heap;
 pub mod interrupts;
+#[cfg(any(test, feature = "boot"))]
+mod loader;
 pub mod mmio;
 pub mod pci;
 mod port;

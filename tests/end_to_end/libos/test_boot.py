@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.support.needs import need
+from tests.pages.blocks import ROOT, blocks_of
+from tests.support.needs import need, program, require
 from tests.support.servers import load, result_of
 
 from bayop.errors import InputError
@@ -18,8 +20,6 @@ from bayop.experiments.rig.veth import Namespace
 from lab.libos import NICS, LibraryOs, image
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.alone
@@ -46,6 +46,26 @@ def test_the_same_sources_give_the_same_image_elsewhere_and_to_others(tmp_path: 
     elsewhere = {"CARGO_HOME": str(tmp_path / "cargo"), "CARGO_TARGET_DIR": str(tmp_path / "target")}
     subprocess.run(["make", "libos"], cwd=tmp_path, env=os.environ | elsewhere, check=True)
     assert (tmp_path / "target/libos/release/libos").read_bytes() == image().read_bytes()
+
+
+def test_grub_boots_it_by_multiboot2(tmp_path: Path) -> None:
+    """With the menu of docs/libos.md. The words come whole, and all memory behind the image is there to be used."""
+    modules = Path("/usr/lib/grub/i386-pc")
+    is_there = program("grub-mkrescue") and program("xorriso") and modules.is_dir()
+    require(bool(is_there), "grub-pc-bin or xorriso is not installed", "lab/install-packages")
+    (menu,) = [block.text for block in blocks_of(ROOT / "docs" / "libos.md") if block.file == "grub.cfg"]
+    folder, disc = tmp_path / "disc", tmp_path / "libos.iso"
+    (folder / "boot" / "grub").mkdir(parents=True)
+    (folder / "boot" / "grub" / "grub.cfg").write_text(menu, encoding="utf-8")
+    shutil.copy2(image(), folder / "boot" / "libos")
+    subprocess.run(["grub-mkrescue", "-d", modules, "-o", disc, folder], capture_output=True, check=True)
+    with LibraryOs(kernel=("-cdrom", str(disc))) as machine:
+        host, port = machine.address(11211).split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client, client.makefile("rb") as answers:
+            client.sendall(b"set key 0 0 5\r\nvalue\r\nget key\r\nstats\r\n")
+            said = [answers.readline() for _ in range(4)]
+            assert said == [b"STORED\r\n", b"VALUE key 0 5\r\n", b"value\r\n", b"END\r\n"]
+            assert b"STAT limit_maxbytes %d\r\n" % (128 << 20) in iter(answers.readline, b"END\r\n")
 
 
 @pytest.mark.parametrize(
