@@ -5,11 +5,11 @@
 pub struct Frame<'a> {
     /// From the Ethernet header on, without the checksum at its end.
     pub bytes: &'a [u8],
-    /// The device has looked at the checksums of IP and TCP, or they never left the machine.
+    /// The device has looked at the checksums of IP and TCP or UDP, or they never left the machine.
     pub checksum_is_right: bool,
 }
 
-/// A TCP checksum that the device completes.
+/// A checksum of TCP or UDP that the device completes.
 #[derive(Clone, Copy, Debug)]
 pub struct PartialChecksum {
     /// Where in the frame to begin to sum.

@@ -4,6 +4,7 @@
 //!   device ──► stack ──► tcp ──► service       frames, segments, bytes
 //!     virtio     arp       a connection's machine, the table of them, a wheel of timers
 //!                icmp
+//!                udp ─────────► service       datagrams
 //! ```
 //!
 //! [`wire`] reads and writes headers, [`tcp`] is RFC 9293's machine, [`stack`] joins them. None of these reads a clock

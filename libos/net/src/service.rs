@@ -9,7 +9,7 @@ use crate::wire::ipv4::Address;
 pub use pair::{Either, Pair};
 pub use shared::Shared;
 
-/// Answers connections. Whatever it does, it does at once.
+/// Answers connections, and datagrams where it takes them. Whatever it does, it does at once.
 pub trait Service {
     /// What it remembers of a connection.
     type Session: core::fmt::Debug;
@@ -24,6 +24,13 @@ pub trait Service {
     /// and who takes nothing of so many must close. When the output [is full](Output::is_full), the service stops, and
     /// it is called again when there is room.
     fn serve(&mut self, now_us: u64, session: &mut Self::Session, input: &[u8], output: &mut Output) -> Served;
+
+    /// Takes a datagram to one of our ports, and gives `answer` those that go back, each of at most
+    /// [`MAX_PAYLOAD_LEN`](crate::wire::udp::MAX_PAYLOAD_LEN) bytes. False: the port takes none.
+    fn serve_datagram(&mut self, now_us: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        let _ = (now_us, port, datagram, answer);
+        false
+    }
 
     /// A connection began.
     fn opened(&mut self, session: &Self::Session) {

@@ -1,4 +1,6 @@
-//! From a frame to its answer: ARP, ICMP's echo, and TCP with a service behind its ports.
+//! From a frame to its answer: ARP, ICMP's echo, and TCP and UDP with a service behind their ports.
+
+mod datagrams;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -11,7 +13,7 @@ use crate::tcp::{Connection, Id, Key, NEVER, Peer, Sequence, State, Table, Timer
 use crate::wire::ethernet::{self, EtherType, MacAddress};
 use crate::wire::ipv4::{self, Address};
 use crate::wire::tcp::{Flags, Segment};
-use crate::wire::{arp, icmp, tcp};
+use crate::wire::{arp, icmp, tcp, udp};
 
 /// Of so many connections, the newest, each may still owe its first acknowledgment; an older one that does is
 /// forgotten.
@@ -159,6 +161,12 @@ impl<S: Service> Stack<S> {
                 if let Some(segment) = tcp::parse(payload, header.source, header.destination, checksum_is_right) {
                     let peer = Peer { mac, address: header.source, port: segment.source_port };
                     self.receive_segment(now_us, peer, &segment, transmit);
+                }
+            }
+            ipv4::UDP => {
+                if let Some(datagram) = udp::parse(payload, header.source, header.destination, checksum_is_right) {
+                    let peer = Peer { mac, address: header.source, port: datagram.source_port };
+                    self.receive_datagram(now_us, peer, packet, &datagram, transmit);
                 }
             }
             ipv4::ICMP if icmp::is_echo_request(payload) => self.echo(mac, header.source, payload, transmit),

@@ -32,6 +32,10 @@ impl<A: Service, B: Service> Service for Pair<A, B> {
         }
     }
 
+    fn serve_datagram(&mut self, now_us: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        self.0.serve_datagram(now_us, port, datagram, answer) || self.1.serve_datagram(now_us, port, datagram, answer)
+    }
+
     fn opened(&mut self, session: &Self::Session) {
         match session {
             Either::First(session) => self.0.opened(session),
@@ -69,6 +73,10 @@ impl<S: Service> Service for Option<S> {
             Some(service) => service.serve(now_us, session, input, output),
             None => Served { taken: input.len(), close: true },
         }
+    }
+
+    fn serve_datagram(&mut self, now_us: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        self.as_mut().is_some_and(|service| service.serve_datagram(now_us, port, datagram, answer))
     }
 
     fn opened(&mut self, session: &Self::Session) {

@@ -36,6 +36,10 @@ impl<S: Service> Service for Shared<S> {
         self.0.lock().serve(now_us, session, input, output)
     }
 
+    fn serve_datagram(&mut self, now_us: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        self.0.lock().serve_datagram(now_us, port, datagram, answer)
+    }
+
     fn opened(&mut self, session: &Self::Session) {
         self.0.lock().opened(session);
     }

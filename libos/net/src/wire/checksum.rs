@@ -25,7 +25,7 @@ impl Checksum {
         Checksum(sum)
     }
 
-    /// Adds the header that TCP thinks in front of its own (RFC 9293, section 3.1).
+    /// Adds the header that TCP and UDP think in front of their own (RFC 9293, section 3.1).
     #[inline]
     #[must_use]
     pub fn with_pseudo_header(self, source: [u8; 4], destination: [u8; 4], protocol: u8, len: u16) -> Checksum {

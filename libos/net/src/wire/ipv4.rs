@@ -12,6 +12,8 @@ pub const HEADER_LEN: usize = 20;
 pub const ICMP: u8 = 1;
 /// TCP's number.
 pub const TCP: u8 = 6;
+/// UDP's number.
+pub const UDP: u8 = 17;
 
 const TIME_TO_LIVE: u8 = 64;
 const DO_NOT_FRAGMENT: [u8; 2] = [0x40, 0];

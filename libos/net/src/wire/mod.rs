@@ -6,6 +6,7 @@ pub mod ethernet;
 pub mod icmp;
 pub mod ipv4;
 pub mod tcp;
+pub mod udp;
 
 pub use checksum::Checksum;
 

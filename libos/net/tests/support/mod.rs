@@ -32,6 +32,12 @@ impl Service for Echo {
         Served { taken, close: input[..taken].contains(&b'!') }
     }
 
+    fn serve_datagram(&mut self, _: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        // As often as its first byte says.
+        (0..datagram.first().copied().unwrap_or(1)).filter(|_| port == PORT).for_each(|_| answer(datagram));
+        port == PORT
+    }
+
     fn opened(&mut self, _: &bool) {
         self.open += 1;
     }

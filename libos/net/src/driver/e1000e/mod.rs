@@ -12,6 +12,7 @@ use libos_hal::pci;
 use super::OpenError;
 use crate::device::{Frame, PartialChecksum, Receive, Transmit};
 use crate::wire::ethernet::MacAddress;
+use crate::wire::tcp;
 use registers::*;
 use ring::{BUFFER_LEN, LEN, Ring};
 
@@ -31,7 +32,8 @@ const SEND_REPORT: u64 = 1 << 27;
 const SEND_EXTENDED: u64 = 1 << 29;
 const SEND_DATA: u64 = 1 << 20 | SEND_EXTENDED;
 const SEND_CHECKSUM: u64 = 1 << 41;
-const CONTEXT_TCP_IPV4: u64 = 1 << 24 | 1 << 25 | SEND_EXTENDED;
+const CONTEXT_IPV4: u64 = 1 << 25 | SEND_EXTENDED;
+const CONTEXT_TCP: u64 = 1 << 24; // else it is UDP's, which has no checksum of zero
 const SENT: u64 = 1 << 32;
 
 /// Of the register that delays interrupts.
@@ -204,8 +206,9 @@ impl Transmitter {
 
     /// Says where checksums begin and stand, from now on.
     fn describe(&mut self, PartialChecksum { start, offset }: PartialChecksum) {
+        let protocol = if offset == tcp::CHECKSUM_OFFSET { CONTEXT_TCP } else { 0 };
         let (start, offset) = (start as u64, offset as u64);
-        self.ring.write(self.next, start << 32 | (start + offset) << 40, CONTEXT_TCP_IPV4 | SEND_REPORT);
+        self.ring.write(self.next, start << 32 | (start + offset) << 40, CONTEXT_IPV4 | protocol | SEND_REPORT);
         self.advance();
     }
 }
