@@ -62,6 +62,7 @@ fn start(words: &Words) -> ! {
         App::Memcached => {
             let start_s = clock::unix_time_s() as u32;
             let service = Memcached::new(words.memory_mib << 20, start_s, cpu::seed(), cores);
+            let service = if words.has_udp { service.with_datagrams() } else { service };
             serve(words, memcached::PORT, vec![Shared::new(service); cores])
         }
         App::Hello => serve(words, hello::PORT, vec![Hello; cores]),

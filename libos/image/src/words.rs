@@ -1,5 +1,5 @@
 //! The words on the kernel's command line: `ip=10.0.2.15 app=memcached cores=1 memory=64 wait=interrupt
-//! connections=65536`, of an e1000e `delay=0`, and `agent=on`.
+//! connections=65536`, of an e1000e `delay=0`, of memcached `udp=on`, and `agent=on`.
 
 use core::fmt;
 
@@ -26,6 +26,8 @@ pub struct Words {
     pub connections: usize,
     /// The least time between two interrupts, in us, of a NIC that can be told.
     pub delay_us: Option<u32>,
+    /// Whether memcached answers datagrams.
+    pub has_udp: bool,
     /// Whether the agent's API is answered.
     pub has_agent: bool,
 }
@@ -68,6 +70,7 @@ impl Words {
             wait: Wait::Interrupt,
             connections: 65_536,
             delay_us: None,
+            has_udp: false,
             has_agent: false,
         };
         for word in line.split_whitespace() {
@@ -101,14 +104,19 @@ impl Words {
                         parse_number(text, 0..=MAX_DELAY_US as usize).ok_or(wrong("delay must be us, 0 to 16000"))?;
                     words.delay_us = Some(delay_us as u32);
                 }
+                Some(("udp", "on")) => words.has_udp = true,
+                Some(("udp", _)) => return Err(wrong("udp must be on, or left out")),
                 Some(("agent", "on")) => words.has_agent = true,
                 Some(("agent", _)) => return Err(wrong("agent must be on, or left out")),
                 _ => {
                     return Err(wrong(
-                        "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay= or agent=",
+                        "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay=, udp= or agent=",
                     ));
                 }
             }
+        }
+        if words.has_udp && !matches!(words.app, App::Memcached) {
+            return Err(WordError { word: "udp=on", rule: "udp must go with app=memcached" });
         }
         words.address = address.ok_or(WordError { word: line, rule: "ip=ADDRESS must be given" })?;
         Ok(words)

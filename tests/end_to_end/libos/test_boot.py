@@ -73,8 +73,10 @@ def test_grub_boots_it_by_multiboot2(tmp_path: Path) -> None:
     [
         ("app=nginx", "cannot use 'app=nginx': app must be memcached, hello, echo or tpcc"),
         ("memory=1", "memory must be MiB, 2 to 65536"),
-        ("wait", "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay= or agent="),
+        ("wait", "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay=, udp= or agent="),
         ("delay=16001", "delay must be us, 0 to 16000"),
+        ("udp=off", "udp must be on, or left out"),
+        ("udp=on app=hello", "udp must go with app=memcached"),
         ("agent=off", "agent must be on, or left out"),
         ("delay=5", "delay must go with an e1000e and not with virtio-net"),
     ],

@@ -1,11 +1,12 @@
-//! memcached as 1.6 answers it, by its text protocol and by its binary one.
+//! memcached as 1.6 answers it, by its text protocol and by its binary one, on connections and in datagrams.
 //!
-//! Not here: meta commands, UDP, `stats` with an argument but `reset`.
+//! Not here: meta commands, `stats` with an argument but `reset`.
 
 mod binary;
 mod chunk;
 #[cfg(test)]
 mod client;
+mod datagram;
 mod operations;
 mod server;
 mod stats;
@@ -60,6 +61,14 @@ impl Service for Memcached {
                 }
             };
         }
+    }
+
+    fn serve_datagram(&mut self, now_us: u64, port: u16, datagram: &[u8], answer: &mut dyn FnMut(&[u8])) -> bool {
+        let is_taken = self.takes_datagrams && port == PORT;
+        if is_taken {
+            self.answer_datagram(now_us, datagram, answer);
+        }
+        is_taken
     }
 
     fn opened(&mut self, _session: &Session) {

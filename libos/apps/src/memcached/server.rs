@@ -19,10 +19,11 @@ pub struct Memcached {
     pub(super) connections: usize,
     /// The cores that serve.
     pub(super) cores: usize,
+    pub(super) takes_datagrams: bool,
 }
 
 impl Memcached {
-    /// An empty one.
+    /// An empty one, for connections.
     ///
     /// # Arguments
     ///
@@ -31,7 +32,15 @@ impl Memcached {
     /// * `seed` - what nobody else knows.
     /// * `cores` - how many serve.
     pub fn new(limit: usize, start_s: u32, seed: u64, cores: usize) -> Memcached {
-        Memcached { store: Store::new(limit, seed), limit, start_s, stats: Stats::default(), connections: 0, cores }
+        let store = Store::new(limit, seed);
+        let stats = Stats::default();
+        Memcached { store, limit, start_s, stats, connections: 0, cores, takes_datagrams: false }
+    }
+
+    /// Answers datagrams too, whoever they say they are from.
+    #[must_use]
+    pub fn with_datagrams(self) -> Memcached {
+        Memcached { takes_datagrams: true, ..self }
     }
 
     #[inline]
