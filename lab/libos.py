@@ -58,6 +58,9 @@ NICS: Final = {"virtio-net": "virtio-net-pci", "e1000e": "e1000e"}
 AGENT_PORT: Final = 9617
 """Where its agent answers, if its words ask for one (`agent=on`)."""
 
+UDP_PORT: Final = SERVICES["memcached"].port
+"""Where memcached takes datagrams, if its words ask for that (`udp=on`)."""
+
 MOST_CORES: Final = 16
 """So many serve at most (`cores=`), each with a pair of the NIC's queues: by a tap device alone."""
 
@@ -84,6 +87,11 @@ def cores_of(words: str) -> int:
     """How many cores are to serve; one where the words don't say it as they must."""
     said = [word.removeprefix("cores=") for word in words.split() if word.startswith("cores=")]
     return int(said[-1]) if said and said[-1] in map(str, range(1, MOST_CORES + 1)) else 1
+
+
+def takes_udp(words: str) -> bool:
+    """Whether memcached is to take datagrams."""
+    return "udp=on" in words.split()
 
 
 def image() -> Path:
@@ -125,7 +133,8 @@ def command_line(
     if cores > 1 and nic == "virtio-net":
         device += f",mq=on,vectors={2 * cores + 2}"  # for each queue, for the control queue, and for its configuration
     ports = [*(service.port for service in SERVICES.values()), AGENT_PORT]
-    forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
+    forwarded = [*(("tcp", port) for port in ports), *([("udp", UDP_PORT)] if takes_udp(words) else [])]
+    forwards = ",".join(f"hostfwd={protocol}:127.0.0.1:0-{_USER_ADDRESS}:{port}" for protocol, port in forwarded)
     network, address = f"user,id=net,{forwards}", _USER_ADDRESS
     if inside:
         address = TAP_ADDRESS
@@ -184,7 +193,7 @@ class LibraryOs:
         self._nic = nic
         self._inside = inside
         self._frames = frames
-        self._ports: Mapping[int, int] = {}
+        self._ports: Mapping[tuple[str, int], int] = {}
         self._arguments = arguments
         self._kernel = kernel
         self._temporary = tempfile.TemporaryDirectory(prefix="bayop-libos-")
@@ -204,9 +213,9 @@ class LibraryOs:
     ) -> None:
         self.close()
 
-    def address(self, port: int) -> str:
+    def address(self, port: int, protocol: str = "tcp") -> str:
         """HOST:PORT of one of its ports, for clients."""
-        return f"127.0.0.1:{self._ports[port]}" if self._ports else f"{TAP_ADDRESS}:{port}"
+        return f"127.0.0.1:{self._ports[protocol, port]}" if self._ports else f"{TAP_ADDRESS}:{port}"
 
     @property
     def service(self) -> Service:
@@ -218,6 +227,11 @@ class LibraryOs:
     def agent(self) -> str | None:
         """Where its agent is found, as `--agent` takes it; None where its words ask for none."""
         return f"http://{self.address(AGENT_PORT)}" if "agent=on" in self._words.split() else None
+
+    @property
+    def udp(self) -> str | None:
+        """HOST:PORT where memcached takes datagrams; None where its words don't ask for that."""
+        return self.address(UDP_PORT, "udp") if takes_udp(self._words) else None
 
     @property
     def console(self) -> str:
@@ -275,5 +289,5 @@ class LibraryOs:
         monitor.execute("qmp_capabilities")
         usernet = monitor.execute("human-monitor-command", {"command-line": "info usernet"})
         monitor.close()
-        rows = re.findall(r"TCP\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
-        self._ports = {int(guest): int(host) for host, guest in rows}
+        rows = re.findall(r"(TCP|UDP)\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
+        self._ports = {(protocol.lower(), int(guest)): int(host) for protocol, host, guest in rows}

@@ -10,8 +10,9 @@ from bayop.events.shape import COUNT, NUMBER, TEXT, Event, one_of
 
 BOOTED: Final = replace(
     LISTENING,
-    says="The library OS listens on this host and port until it is ended, and so does its agent where it has one.",
-    optional={"agent": TEXT, "netns": TEXT},
+    says="The library OS listens on this host and port until it is ended, and so do its agent and what takes datagrams "
+    "(`udp`), where it has them.",
+    optional={"udp": TEXT, "agent": TEXT, "netns": TEXT},
 )
 COUNTED: Final = Event(
     "libos",

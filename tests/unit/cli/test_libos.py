@@ -29,8 +29,10 @@ class Faulty:
 
     def __init__(self, words: str, *, nic: str, inside: Sequence[str]) -> None:
         assert not inside
-        assert (words.removesuffix(" agent=on"), nic) == ("app=hello wait=poll", "virtio-net")
-        self.agent = "http://127.0.0.1:49617" if words.endswith(" agent=on") else None
+        app, wait, *beside = words.split()
+        assert (app, wait, nic) == ("app=hello", "wait=poll", "virtio-net")
+        self.agent = "http://127.0.0.1:49617" if "agent=on" in beside else None
+        self.udp = "127.0.0.1:411211" if "udp=on" in beside else None
 
     def __enter__(self) -> Self:
         return self
@@ -60,12 +62,14 @@ def test_a_machine_says_where_it_serves_and_its_fault_is_an_error(
     Draft202012Validator(closed(BOOTED.schema())).validate(listening)
     found = {"name": "hello", "server": "127.0.0.1:480", "protocol": "http"}
     assert listening == {"event": "listening", **found}
-    assert main(["libos", "run", "app=hello", "wait=poll", "agent=on", "--json"]) == 1
+    assert main(["libos", "run", "app=hello", "wait=poll", "udp=on", "agent=on", "--json"]) == 1
     listening = json.loads(capsys.readouterr().out.splitlines()[0])
     Draft202012Validator(closed(BOOTED.schema())).validate(listening)
-    assert listening == {"event": "listening", **found, "agent": "http://127.0.0.1:49617"}
-    assert main(["libos", "run", "app=hello", "wait=poll", "agent=on"]) == 1
-    assert "its agent is http://127.0.0.1:49617" in capsys.readouterr().out
+    assert listening == {"event": "listening", **found, "udp": "127.0.0.1:411211", "agent": "http://127.0.0.1:49617"}
+    assert main(["libos", "run", "app=hello", "wait=poll", "udp=on", "agent=on"]) == 1
+    said = capsys.readouterr().out
+    assert "it takes datagrams (UDP) on 127.0.0.1:411211" in said
+    assert "its agent is http://127.0.0.1:49617" in said
 
 
 def test_every_nic_that_a_machine_may_have_can_be_asked_for() -> None:

@@ -24,6 +24,7 @@ EXAMPLE: Final = """\
   bayop libos run app=tpcc --json
   bayop libos run --nic e1000e delay=1000     # interrupts at least 1 ms apart
   bayop libos run cores=2 app=tpcc            # as root: clients are in a network namespace
+  bayop libos run udp=on                      # memcached takes datagrams, too
   bayop libos run --nic e1000e agent=on       # with the agent's API, for bayop tune
 """
 
@@ -68,8 +69,9 @@ def run(args: argparse.Namespace) -> int:
                 service = machine.service
                 found = {"name": service.name, "server": machine.address(service.port), "protocol": service.protocol}
                 agent = {} if machine.agent is None else {"agent": machine.agent}
+                udp = {} if machine.udp is None else {"udp": machine.udp}
                 netns = {} if clients is None else {"netns": clients.path}
-                print_json({"event": "listening", **found, **agent, **netns})
+                print_json({"event": "listening", **found, **udp, **agent, **netns})
             else:
                 _print(machine, inside)
             machine.wait()
@@ -96,6 +98,8 @@ def _print(machine: LibraryOs, inside: Sequence[str]) -> None:
     address = machine.address(service.port)
     screen.print(literal(machine.console.strip()))
     screen.print(literal(f"{service.name} listens on {address}; Ctrl-C ends the machine."))
+    if machine.udp is not None:
+        screen.print(literal(f"it takes datagrams (UDP) on {machine.udp}"))
     if machine.agent is not None:
         screen.print(literal(f"its agent is {machine.agent}"))
     load = [*inside, "bayop", "load", "-s", address, *service.load.split(), "--closed-loop", "-c", "8"]
