@@ -347,9 +347,8 @@ impl Connection {
     #[cold]
     fn selected(&mut self, segment: &Segment) {
         for range in segment.selected() {
-            let is_ours =
-                range.start.since(self.una) > 0 && range.end.since(range.start) > 0 && range.end.since(self.max) <= 0;
-            if is_ours {
+            let is_ours = |number: Sequence| number.since(self.una) > 0 && number.since(self.max) <= 0;
+            if is_ours(range.start) && is_ours(range.end) && range.end.since(range.start) > 0 {
                 self.scoreboard.insert(range);
             }
         }

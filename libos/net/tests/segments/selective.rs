@@ -51,6 +51,15 @@ fn a_client_that_does_not_ask_is_not_told() {
 }
 
 #[test]
+fn who_claims_what_was_never_sent_has_nothing() {
+    let (mut client, first) = selective();
+    let around = [first + (1 << 30)..first + u32::MAX, first + 0x7FFF_0000..first + 0xFFFE_FFFF, first + 1..first + 1];
+    assert_eq!(client.has(first, &around), []);
+    let answers = client.has(first, &[range(first, 1, 9)]);
+    assert_eq!(segments(&answers, first)[0], 0, "what is missing in front of what has come goes on to be known");
+}
+
+#[test]
 fn only_what_is_missing_is_sent_again() {
     let (mut client, first) = selective();
     let mut answers = Vec::new();
