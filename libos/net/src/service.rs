@@ -32,7 +32,7 @@ pub trait Service {
         false
     }
 
-    /// A connection began.
+    /// A connection began. Where several cores serve, another one's service may go on with it.
     fn opened(&mut self, session: &Self::Session) {
         let _ = session;
     }

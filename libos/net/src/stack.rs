@@ -2,9 +2,15 @@
 
 mod datagrams;
 
+mod cores;
+mod exchange;
+mod moving;
+
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 
 use crate::device::{Frame, PartialChecksum, Transmit};
 use crate::random;
@@ -14,6 +20,11 @@ use crate::wire::ethernet::{self, EtherType, MacAddress};
 use crate::wire::ipv4::{self, Address};
 use crate::wire::tcp::{Flags, Segment};
 use crate::wire::{arp, icmp, tcp, udp};
+
+pub use cores::Cores;
+pub use exchange::Exchange;
+use exchange::Route;
+use moving::Among;
 
 /// Of so many connections, the newest, each may still owe its first acknowledgment; an older one that does is
 /// forgotten.
@@ -31,7 +42,7 @@ pub struct Config {
     pub mac: MacAddress,
     /// Our address.
     pub address: Address,
-    /// How many connections there are at most.
+    /// How many connections there are at most; of several cores, each accepts no more than its share of them.
     pub max_connections: usize,
     /// What nobody else can know: the first numbers of connections follow from it.
     pub secret: [u64; 2],
@@ -47,6 +58,9 @@ pub struct Stack<S: Service> {
     half_open: VecDeque<Id>,
     wheel: Wheel<(Id, Timer)>,
     fired: Vec<(Id, Timer)>,
+    among: Option<Among<S::Session>>,
+    news: Arc<AtomicBool>,
+    is_parked: bool,
 }
 
 #[derive(Debug)]
@@ -55,20 +69,43 @@ struct Entry<Session> {
     session: Session,
     /// The service knows of it.
     is_open: bool,
+    /// Other cores find it by the exchange.
+    is_listed: bool,
+    /// The core by whose queue its SYN came.
+    home: usize,
 }
 
 impl<S: Service> Stack<S> {
     /// No connections yet.
     pub fn new(config: Config, service: S, now_us: u64) -> Stack<S> {
+        Self::with(config, service, now_us, None)
+    }
+
+    /// That of a core, by its number, among others of the same `config`.
+    pub fn of_core(
+        core: usize,
+        exchange: Arc<Exchange<S::Session>>,
+        config: Config,
+        service: S,
+        now_us: u64,
+    ) -> Stack<S> {
+        Self::with(config, service, now_us, Some(Among::new(exchange, core)))
+    }
+
+    fn with(config: Config, service: S, now_us: u64, among: Option<Among<S::Session>>) -> Stack<S> {
         let numbers = random::Key(config.secret);
+        let cores = among.as_ref().map_or(1, |among| among.exchange.cores.count());
         Stack {
             config,
             numbers,
             service,
-            table: Table::new(config.max_connections, numbers.hash([0, 1])),
+            table: Table::new(config.max_connections.div_ceil(cores), numbers.hash([0, 1])),
             half_open: VecDeque::new(),
             wheel: Wheel::new(now_us),
             fired: Vec::new(),
+            news: among.as_ref().map_or_else(Arc::default, Among::news),
+            is_parked: false,
+            among,
         }
     }
 
@@ -89,7 +126,7 @@ impl<S: Service> Stack<S> {
     }
 
     /// Serves a frame to its end.
-    #[inline]
+    #[inline(always)] // in the loop of a core, though letters of others come here too
     pub fn receive(&mut self, now_us: u64, frame: Frame, transmit: &mut impl Transmit) {
         let Some((header, payload)) = ethernet::parse(frame.bytes) else { return };
         let is_ours = header.destination == self.config.mac;
@@ -99,7 +136,7 @@ impl<S: Service> Stack<S> {
         match header.kind {
             // What every station hears is for no address of one (RFC 1122, section 3.3.6).
             EtherType::Ipv4 if is_ours => {
-                self.receive_packet(now_us, header.source, payload, frame.checksum_is_right, transmit);
+                self.receive_packet(now_us, header.source, payload, frame, transmit);
             }
             EtherType::Ipv4 => {}
             EtherType::Arp => self.answer_arp(payload, transmit),
@@ -143,15 +180,16 @@ impl<S: Service> Stack<S> {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive_packet(
         &mut self,
         now_us: u64,
         mac: MacAddress,
         packet: &[u8],
-        checksum_is_right: bool,
+        frame: Frame,
         transmit: &mut impl Transmit,
     ) {
+        let checksum_is_right = frame.checksum_is_right;
         let Some((header, payload)) = ipv4::parse(packet, checksum_is_right) else { return };
         if header.destination != self.config.address || !self.can_send(header.source) {
             return;
@@ -160,7 +198,7 @@ impl<S: Service> Stack<S> {
             ipv4::TCP => {
                 if let Some(segment) = tcp::parse(payload, header.source, header.destination, checksum_is_right) {
                     let peer = Peer { mac, address: header.source, port: segment.source_port };
-                    self.receive_segment(now_us, peer, &segment, transmit);
+                    self.receive_segment(now_us, peer, &segment, frame, transmit);
                 }
             }
             ipv4::UDP => {
@@ -197,19 +235,29 @@ impl<S: Service> Stack<S> {
         });
     }
 
-    #[inline]
-    fn receive_segment(&mut self, now_us: u64, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
+    #[inline(always)]
+    fn receive_segment(
+        &mut self,
+        now_us: u64,
+        peer: Peer,
+        segment: &Segment,
+        frame: Frame,
+        transmit: &mut impl Transmit,
+    ) {
         let key = Key::new(peer.address, peer.port, segment.destination_port);
-        let found = self.table.find(key).and_then(|id| self.table.get_mut(id).map(|entry| (id, entry)));
-        let Some((id, entry)) = found else {
-            self.receive_stranger(now_us, key, peer, segment, transmit);
-            return;
+        let id = loop {
+            if let Some(id) = self.table.find(key) {
+                break id;
+            }
+            if !self.has_come(now_us, key, peer, segment, frame, transmit) {
+                return;
+            }
         };
-        let Entry { connection, is_open, session } = entry;
+        let Some(Entry { connection, is_open, session, .. }) = self.table.get_mut(id) else { return };
         // A new connection from the same port, while the last one is only remembered (RFC 9293, section 3.10.7.4).
         if connection.state() == State::TimeWait && segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN {
             self.remove(id);
-            self.receive_stranger(now_us, key, peer, segment, transmit);
+            self.has_come(now_us, key, peer, segment, frame, transmit);
             return;
         }
         let was_half_open = connection.state() == State::SynReceived;
@@ -225,15 +273,45 @@ impl<S: Service> Stack<S> {
         self.finish(now_us, id, transmit);
     }
 
-    /// A segment of no connection that we know.
-    fn receive_stranger(&mut self, now_us: u64, key: Key, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
+    /// A segment is of no connection that we know. Whether that has come from another core by now; else the segment is
+    /// served to its end.
+    #[inline(never)]
+    fn has_come(
+        &mut self,
+        now_us: u64,
+        key: Key,
+        peer: Peer,
+        segment: &Segment,
+        frame: Frame,
+        transmit: &mut impl Transmit,
+    ) -> bool {
+        match self.route(now_us, key, opens(segment), frame) {
+            Route::Ours { listed } => self.receive_stranger(now_us, key, peer, segment, listed, transmit),
+            Route::Sent => {}
+            Route::Arriving => return true,
+        }
+        false
+    }
+
+    /// A segment of no connection that any core knows; `is_listed` if it opens one and others know of that.
+    fn receive_stranger(
+        &mut self,
+        now_us: u64,
+        key: Key,
+        peer: Peer,
+        segment: &Segment,
+        is_listed: bool,
+        transmit: &mut impl Transmit,
+    ) {
         let flags = segment.flags;
         if flags.has(Flags::RST) {
             return;
         }
-        let is_syn = flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        let session = is_syn.then(|| self.service.accept(peer.address, segment.destination_port)).flatten();
+        let session = opens(segment).then(|| self.service.accept(peer.address, segment.destination_port)).flatten();
         let Some(session) = session else {
+            if is_listed {
+                self.strike(key);
+            }
             let (number, acknowledgment) = if flags.has(Flags::ACK) {
                 (segment.acknowledgment, None)
             } else {
@@ -242,6 +320,29 @@ impl<S: Service> Stack<S> {
             self.reset(peer, segment.destination_port, number, acknowledgment, transmit);
             return;
         };
+        self.make_room_for_half_open();
+        if self.table.len() >= self.share() {
+            if is_listed {
+                self.strike(key);
+            }
+            return; // who wants in asks again
+        }
+        // RFC 6528: a clock of 4 us, and a number that is this connection's own.
+        let first = Sequence(self.numbers.hash([key.number(), 0]) as u32) + (now_us / 4) as u32;
+        let connection = Connection::accept(now_us, peer, segment, first);
+        let entry = Entry { connection, session, is_open: false, is_listed, home: self.via() };
+        let id = self.table.insert(key, Box::new(entry));
+        self.half_open.push_back(id);
+        self.finish(now_us, id, transmit);
+    }
+
+    /// How many connections this core accepts.
+    fn share(&self) -> usize {
+        let serving = self.among.as_ref().map_or(1, |among| among.exchange.cores.serving());
+        self.config.max_connections.div_ceil(serving)
+    }
+
+    fn make_room_for_half_open(&mut self) {
         while self.half_open.len() >= MAX_HALF_OPEN {
             let Some(oldest) = self.half_open.pop_front() else { break };
             let entry = self.table.get_mut(oldest);
@@ -249,16 +350,6 @@ impl<S: Service> Stack<S> {
                 self.remove(oldest);
             }
         }
-        if self.table.is_full() {
-            return; // who wants in asks again
-        }
-        // RFC 6528: a clock of 4 us, and a number that is this connection's own.
-        let first = Sequence(self.numbers.hash([key.number(), 0]) as u32) + (now_us / 4) as u32;
-        let connection = Connection::accept(now_us, peer, segment, first);
-        let entry = Entry { connection, session, is_open: false };
-        let id = self.table.insert(key, Box::new(entry));
-        self.half_open.push_back(id);
-        self.finish(now_us, id, transmit);
     }
 
     /// Hands input to the service: what is fresh, or what waits.
@@ -356,13 +447,22 @@ impl<S: Service> Stack<S> {
         let _ = send_segment(&self.config, &peer, &segment, transmit);
     }
 
+    #[inline(never)]
     fn remove(&mut self, id: Id) {
         if let Some(entry) = self.table.remove(id) {
+            if entry.is_listed {
+                self.strike(entry.connection.key());
+            }
             if entry.is_open {
                 self.service.closed(entry.session);
             }
         }
     }
+}
+
+/// Whether a segment is to open a connection.
+fn opens(segment: &Segment) -> bool {
+    segment.flags & (Flags::SYN | Flags::ACK | Flags::RST) == Flags::SYN
 }
 
 #[inline]

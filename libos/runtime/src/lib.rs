@@ -81,6 +81,9 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
     /// Serves what has come and what is due; then sleeps, if the policy says so.
     #[inline]
     pub fn turn(&mut self) {
+        if self.stack.has_news() {
+            self.stack.attend(self.core.now_us(), &mut self.transmit);
+        }
         let now_us = self.core.now_us();
         let (mut frames, mut bytes) = (0, 0);
         while frames < BUDGET {
@@ -93,11 +96,11 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
         self.stack.expire(now_us, &mut self.transmit);
         self.transmit.flush();
         self.receive.flush();
-        if self.policy.next(now_us, frames) == Next::Poll {
+        if !self.stack.is_parked() && self.policy.next(now_us, frames) == Next::Poll {
             self.core.relax();
         } else if frames == 0 {
             self.receive.set_interrupts(true);
-            if !self.receive.has_frame() {
+            if !self.receive.has_frame() && !self.stack.has_news() {
                 let before = self.core.device_interrupts();
                 self.counters.begin_sleep(self.core.now_us());
                 self.core.sleep(self.stack.next_us());
@@ -120,7 +123,7 @@ mod tests {
 
     use libos_net::device::{Frame, PartialChecksum};
     use libos_net::service::{Output, Served};
-    use libos_net::stack::Config;
+    use libos_net::stack::{Config, Cores, Exchange};
     use libos_net::wire::ipv4::Address;
 
     use spin::Mutex;
@@ -199,9 +202,10 @@ mod tests {
         }
     }
 
+    const CONFIG: Config = Config { mac: [2; 6], address: [10, 0, 0, 1], max_connections: 4, secret: [0; 2] };
+
     fn stack() -> Stack<Nothing> {
-        let config = Config { mac: [2; 6], address: [10, 0, 0, 1], max_connections: 4, secret: [0; 2] };
-        Stack::new(config, Nothing, 0)
+        Stack::new(CONFIG, Nothing, 0)
     }
 
     #[test]
@@ -230,5 +234,46 @@ mod tests {
         let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling, Arc::default(), None);
         (0..100).for_each(|_| runtime.turn());
         assert_eq!((core.now_us, core.sleeps.len()), (100, 0));
+    }
+
+    #[test]
+    fn a_core_that_is_parked_sleeps_and_serves_again_when_it_is_told() {
+        let (mut core, cores) = (FakeCore::default(), Arc::new(Cores::new(2, |_| ())));
+        let stack = Stack::of_core(1, Arc::new(Exchange::new(cores.clone())), CONFIG, Nothing, 0);
+        let mut runtime = Runtime::new(&mut core, Frames(0), Nowhere, stack, Polling, Arc::default(), None);
+        for (serving, sleeps) in [(2, 0), (1, 10), (2, 10)] {
+            cores.serve_by(serving);
+            (0..10).for_each(|_| runtime.turn());
+            assert_eq!(runtime.core.sleeps.len(), sleeps);
+        }
+    }
+
+    #[test]
+    fn what_is_told_while_interrupts_are_opened_is_attended_to_before_the_core_sleeps() {
+        struct Telling(Arc<Cores>);
+        impl Receive for Telling {
+            fn next(&mut self) -> Option<Frame<'_>> {
+                None
+            }
+
+            fn has_frame(&self) -> bool {
+                false
+            }
+
+            fn flush(&mut self) {}
+
+            fn set_interrupts(&mut self, on: bool) {
+                if on {
+                    self.0.serve_by(1);
+                }
+            }
+        }
+        let (mut core, cores) = (FakeCore::default(), Arc::new(Cores::new(2, |_| ())));
+        let stack = Stack::of_core(1, Arc::new(Exchange::new(cores.clone())), CONFIG, Nothing, 0);
+        let mut runtime = Runtime::new(&mut core, Telling(cores), Nowhere, stack, Interrupts, Arc::default(), None);
+        runtime.turn();
+        assert_eq!((runtime.core.sleeps.len(), runtime.stack.is_parked()), (0, false));
+        runtime.turn();
+        assert_eq!((runtime.core.sleeps.len(), runtime.stack.is_parked()), (1, true));
     }
 }

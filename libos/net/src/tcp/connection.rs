@@ -3,7 +3,7 @@
 mod transmit;
 
 use super::congestion::Advice;
-use super::{Congestion, NEVER, Queue, Reassembly, RoundTrip, Scoreboard, Sequence};
+use super::{Congestion, Key, NEVER, Queue, Reassembly, RoundTrip, Scoreboard, Sequence};
 use crate::wire::ethernet::MacAddress;
 use crate::wire::ipv4::Address;
 use crate::wire::tcp::{Flags, Segment};
@@ -181,6 +181,11 @@ impl Connection {
         };
         connection.schedule_idle();
         connection
+    }
+
+    /// What tells it apart.
+    pub(crate) fn key(&self) -> Key {
+        Key::new(self.peer.address, self.peer.port, self.local_port)
     }
 
     /// Its state.

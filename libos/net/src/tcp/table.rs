@@ -30,7 +30,7 @@ pub struct Id {
 
 const NONE: u32 = u32::MAX;
 
-/// Connections, up to a number of them.
+/// Connections.
 #[derive(Debug)]
 pub struct Table<C> {
     slots: Vec<Slot<C>>,
@@ -38,7 +38,6 @@ pub struct Table<C> {
     /// The first slot of each bucket.
     buckets: Vec<u32>,
     multiplier: u64,
-    max: usize,
 }
 
 #[derive(Debug)]
@@ -51,10 +50,10 @@ struct Slot<C> {
 }
 
 impl<C> Table<C> {
-    /// None yet. `seed` keeps others from choosing connections that share a bucket.
-    pub fn new(max: usize, seed: u64) -> Table<C> {
-        let buckets = vec![NONE; max.next_power_of_two().max(2)];
-        Table { slots: Vec::new(), free: Vec::new(), buckets, multiplier: seed | 1, max }
+    /// None yet. Up to about `expected`, a bucket has one; `seed` keeps others from choosing those that share one.
+    pub fn new(expected: usize, seed: u64) -> Table<C> {
+        let buckets = vec![NONE; expected.next_power_of_two().max(2)];
+        Table { slots: Vec::new(), free: Vec::new(), buckets, multiplier: seed | 1 }
     }
 
     /// How many there are.
@@ -67,9 +66,16 @@ impl<C> Table<C> {
         self.len() == 0
     }
 
-    /// Whether there can be no more.
-    pub fn is_full(&self) -> bool {
-        self.len() >= self.max
+    /// How many places have ever been used.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The connection at a place, by its number.
+    pub fn at(&self, slot: usize) -> Option<(Id, Key, &C)> {
+        let entry = self.slots.get(slot)?;
+        let id = Id { slot: slot as u32, generation: entry.generation };
+        entry.value.as_deref().map(|value| (id, entry.key, value))
     }
 
     /// Where a connection is.
@@ -86,9 +92,9 @@ impl<C> Table<C> {
         None
     }
 
-    /// Adds one that is not there. Panics when the table is full.
+    /// Adds one. Panics when it is there.
     pub fn insert(&mut self, key: Key, value: Box<C>) -> Id {
-        assert!(!self.is_full() && self.find(key).is_none());
+        assert!(self.find(key).is_none());
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, key, next: NONE, value: None });
             self.slots.len() as u32 - 1
@@ -146,13 +152,13 @@ mod tests {
     proptest! {
         #[test]
         fn is_a_map(seed: u64, steps in prop::collection::vec((0u16..40, any::<bool>()), 1..300)) {
-            let mut table = Table::new(32, seed);
+            let mut table = Table::new(16, seed);
             let mut model: HashMap<u16, (Id, usize)> = HashMap::new();
             let mut gone = Vec::new();
             for (number, (port, add)) in steps.into_iter().enumerate() {
                 let key = Key::new([10, 0, 0, 1], port, 11211);
                 match (add, model.get(&port).copied()) {
-                    (true, None) if !table.is_full() => {
+                    (true, None) => {
                         model.insert(port, (table.insert(key, Box::new(number)), number));
                     }
                     (false, Some((id, value))) => {
@@ -171,6 +177,9 @@ mod tests {
                     prop_assert_eq!(value, model.get(&port).map(|(_, value)| *value));
                 }
                 prop_assert!(gone.iter().all(|id| table.get_mut(*id).is_none()));
+                let all: Vec<_> = (0..table.slots()).filter_map(|slot| table.at(slot)).collect();
+                prop_assert_eq!(all.len(), model.len());
+                prop_assert!(all.iter().all(|(id, key, _)| table.find(*key) == Some(*id)));
             }
         }
     }

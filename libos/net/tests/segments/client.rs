@@ -41,6 +41,24 @@ pub struct Answer {
     pub payload: Vec<u8>,
 }
 
+impl Answer {
+    pub fn of(frame: &[u8]) -> Answer {
+        let (ethernet, packet) = ethernet::parse(frame).unwrap();
+        let (ip, payload) = ipv4::parse(packet, false).unwrap();
+        let segment = tcp::parse(payload, ip.source, ip.destination, false).expect("a right checksum");
+        assert_eq!((ethernet.destination, segment.source_port), (THEIR_MAC, PORT));
+        Answer {
+            port: segment.destination_port,
+            sequence: segment.sequence,
+            acknowledgment: segment.acknowledgment,
+            flags: segment.flags,
+            window: segment.window,
+            selected: segment.selected().collect(),
+            payload: segment.payload.to_vec(),
+        }
+    }
+}
+
 impl Client {
     pub fn new() -> Client {
         Client {
@@ -102,17 +120,27 @@ impl Client {
         }
     }
 
+    /// What `says` brings, for whoever brings it.
+    pub fn frame_of(&self, flags: Flags, sequence: Sequence, acknowledgment: Sequence, payload: &[u8]) -> Vec<u8> {
+        self.frame(&self.segment(flags, sequence, acknowledgment, payload))
+    }
+
     fn sends(&mut self, segment: Segment) -> Vec<Answer> {
+        let frame = self.frame(&segment);
+        receive(&mut self.stack, self.now_us, &frame, &mut self.sent);
+        self.answers()
+    }
+
+    fn frame(&self, segment: &Segment) -> Vec<u8> {
         let len = segment.header_len() + segment.payload.len();
         let mut frame = vec![0; START + len];
         let [source, destination] = self.macs;
         ethernet::write(&ethernet::Header { destination, source, kind: EtherType::Ipv4 }, &mut frame);
         let ip = ipv4::Header { source: self.address, destination: ADDRESS, protocol: ipv4::TCP };
         ipv4::write(&ip, len, &mut frame[ethernet::HEADER_LEN..]);
-        tcp::write(&segment, &mut frame[START..]);
+        tcp::write(segment, &mut frame[START..]);
         tcp::write_checksum(&mut frame[START..], self.address, ADDRESS, false);
-        receive(&mut self.stack, self.now_us, &frame, &mut self.sent);
-        self.answers()
+        frame
     }
 
     /// Lets time pass, timer by timer.
@@ -127,23 +155,7 @@ impl Client {
     }
 
     fn answers(&mut self) -> Vec<Answer> {
-        let frames: Vec<_> = self.sent.frames.drain(..).collect();
-        let answer = |frame: &Vec<u8>| {
-            let (ethernet, packet) = ethernet::parse(frame).unwrap();
-            let (ip, payload) = ipv4::parse(packet, false).unwrap();
-            let segment = tcp::parse(payload, ip.source, ip.destination, false).expect("a right checksum");
-            assert_eq!((ethernet.destination, segment.source_port), (THEIR_MAC, PORT));
-            Answer {
-                port: segment.destination_port,
-                sequence: segment.sequence,
-                acknowledgment: segment.acknowledgment,
-                flags: segment.flags,
-                window: segment.window,
-                selected: segment.selected().collect(),
-                payload: segment.payload.to_vec(),
-            }
-        };
-        frames.iter().map(answer).collect()
+        self.sent.frames.drain(..).map(|frame| Answer::of(&frame)).collect()
     }
 
     /// Opens a connection. Returns the number that our side begins with, after its SYN.

@@ -1,6 +1,7 @@
 //! Segment by segment: what no well-meaning TCP sends.
 
 mod client;
+mod moving;
 mod selective;
 #[path = "../support/mod.rs"]
 mod support;

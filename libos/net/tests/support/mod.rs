@@ -14,7 +14,8 @@ pub const MAX_CONNECTIONS: usize = 2000;
 /// Gives back what it gets, and closes after an exclamation mark.
 #[derive(Default)]
 pub struct Echo {
-    pub open: usize,
+    /// Of several cores' services the sum counts.
+    pub open: isize,
 }
 
 impl Service for Echo {
@@ -47,9 +48,10 @@ impl Service for Echo {
     }
 }
 
+pub const CONFIG: Config = Config { mac: MAC, address: ADDRESS, max_connections: MAX_CONNECTIONS, secret: [3, 4] };
+
 pub fn stack() -> Stack<Echo> {
-    let config = Config { mac: MAC, address: ADDRESS, max_connections: MAX_CONNECTIONS, secret: [3, 4] };
-    Stack::new(config, Echo::default(), 0)
+    Stack::new(CONFIG, Echo::default(), 0)
 }
 
 /// What a stack sends.
