@@ -62,7 +62,8 @@ impl Holding {
 
     /// Who has applied what is held, at a moment.
     pub fn applied_by(&self, now_us: u64) -> Option<AppliedBy> {
-        let age_s = |since_us: u64| (now_us - since_us) as f64 / 1e6;
+        // It may have come by another core, whose clock is a little ahead.
+        let age_s = |since_us: u64| now_us.saturating_sub(since_us) as f64 / 1e6;
         let by = self.by.as_ref().filter(|_| !self.held.is_empty());
         by.map(|(holder, since_us)| AppliedBy { holder: holder.clone(), age_s: age_s(*since_us) })
     }

@@ -40,8 +40,8 @@ impl fmt::Display for Value {
 /// The values that a knob takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
-    /// Whole numbers up to this one.
-    UpTo(u32),
+    /// Whole numbers, the least and the greatest.
+    Whole(u32, u32),
     /// These words.
     Words(&'static [&'static str]),
 }
@@ -78,13 +78,13 @@ impl About {
     pub fn check(&self, value: &Value) -> Result<()> {
         let rule = match (self.domain, value) {
             // What is no whole number of 32 bits is another one as such.
-            (Domain::UpTo(high), &Value::Number(number))
-                if number <= f64::from(high) && f64::from(number as u32) == number =>
+            (Domain::Whole(low, high), &Value::Number(number))
+                if (f64::from(low)..=f64::from(high)).contains(&number) && f64::from(number as u32) == number =>
             {
                 return Ok(());
             }
             (Domain::Words(words), Value::Word(word)) if words.contains(&word.as_str()) => return Ok(()),
-            (Domain::UpTo(high), _) => format!("{} must be a whole number, 0 to {high}", self.id),
+            (Domain::Whole(low, high), _) => format!("{} must be a whole number, {low} to {high}", self.id),
             (Domain::Words(words), _) => format!("{} must be one of {}", self.id, words.join(", ")),
         };
         Err(Error::cannot_use(value, rule).at(self.name()))
@@ -112,7 +112,9 @@ impl Serialize for Domain {
             Choices(&'static [&'static str]),
         }
         match *self {
-            Domain::UpTo(high) => Shape::Steps { low: 0.0, high: high.into(), step: 1.0, reserved: Vec::new() },
+            Domain::Whole(low, high) => {
+                Shape::Steps { low: low.into(), high: high.into(), step: 1.0, reserved: Vec::new() }
+            }
             Domain::Words(words) => Shape::Choices(words),
         }
         .serialize(serializer)

@@ -57,7 +57,7 @@ pub struct Machine {
     pub knobs: Vec<Box<dyn Knob>>,
     /// What has been counted until a moment, in us since the start.
     pub readings: Box<dyn Fn(u64) -> Vec<Reading> + Send>,
-    /// How many cores serve.
+    /// How many cores there are.
     pub cores: usize,
     /// A record of each interrupt.
     pub log: Arc<Mutex<InterruptLog>>,

@@ -46,7 +46,7 @@ impl Bench {
         let (delay, wait) = (Arc::new(Mutex::new(Value::Number(7.0))), Arc::new(Mutex::new(Value::from("interrupt"))));
         let about = |id, domain| About { id, at: "here", summary: "", unit: None, safest: None, domain };
         let knobs: Vec<Box<dyn Knob>> = vec![
-            Box::new(Fake { about: about("nic.rx_usecs", Domain::UpTo(1000)), value: delay.clone() }),
+            Box::new(Fake { about: about("nic.rx_usecs", Domain::Whole(0, 1000)), value: delay.clone() }),
             Box::new(Fake { about: about("idle.wait", Domain::Words(&["interrupt", "poll"])), value: wait.clone() }),
         ];
         let reading = |now_us| Reading {
@@ -159,6 +159,15 @@ fn a_knob_is_handed_back_by_auto() {
     let (_, applied) = bench.applies(&lease, json!({"nic.rx_usecs": "auto"}));
     assert_eq!(applied["setting"]["nic.rx_usecs"], 7.0);
     assert_eq!(bench.asks("GET", "/v1/status", &Json::Null).1["held"], json!([]));
+}
+
+#[test]
+fn a_number_is_between_the_least_and_the_greatest() {
+    let domain = Domain::Whole(1, 4);
+    let about = About { id: "cores.serving", at: "here", summary: "", unit: None, safest: None, domain };
+    let takes = |number| about.check(&Value::Number(number)).is_ok();
+    assert_eq!([0.0, 1.0, 2.5, 4.0, 5.0, f64::NAN].map(takes), [false, true, false, true, false, false]);
+    assert_eq!(json!(domain)["steps"]["low"], json!(1.0));
 }
 
 #[test]

@@ -2,13 +2,17 @@
 
 use crate::clock::Clock;
 use crate::cpu;
-use crate::interrupts::{SPURIOUS_VECTOR, TIMER_VECTOR};
+use crate::interrupts::{CORE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use crate::mmio::Mmio;
 use crate::port;
 
 const SPURIOUS: usize = 0xF0;
 const COMMAND: usize = 0x300;
+/// Whom it is for, but for the commands to all.
+const COMMAND_DESTINATION: usize = 0x310;
 const COMMAND_PENDING: u32 = 1 << 12;
+/// To one core: a vector.
+const COMMAND_INTERRUPT: u32 = 1 << 14;
 /// To all cores but this one: begin anew, and wait; begin at a page.
 const COMMAND_INIT: u32 = 0b11 << 18 | 1 << 14 | 0b101 << 8;
 const COMMAND_START: u32 = 0b11 << 18 | 1 << 14 | 0b110 << 8;
@@ -31,6 +35,20 @@ impl CoreId {
     }
 }
 
+/// Those of the core that this runs on.
+fn registers() -> Mmio {
+    // SAFETY: the architecture's address of the local APIC; nothing outside of this module uses it.
+    unsafe { Mmio::new(0xFEE0_0000, 0x1000) }
+}
+
+/// Wakes a core that halts, or that is about to.
+pub fn interrupt(core: CoreId) {
+    let registers = registers();
+    registers.write_u32(COMMAND_DESTINATION, u32::from(core.0) << 24);
+    registers.write_u32(COMMAND, COMMAND_INTERRUPT | u32::from(CORE_VECTOR));
+    while registers.read_u32(COMMAND) & COMMAND_PENDING != 0 {}
+}
+
 /// The local APIC of the core that this runs on.
 #[derive(Debug)]
 pub struct Apic {
@@ -42,8 +60,7 @@ impl Apic {
     /// Switches the APIC on, and measures how fast its timer ticks. The PC's old interrupt controllers are switched
     /// off.
     pub fn new(clock: &Clock) -> Apic {
-        // SAFETY: the architecture's address of the local APIC; nothing else uses it.
-        let registers = unsafe { Mmio::new(0xFEE0_0000, 0x1000) };
+        let registers = registers();
         port::write_u8(0x21, 0xFF);
         port::write_u8(0xA1, 0xFF);
         registers.write_u32(SPURIOUS, 1 << 8 | u32::from(SPURIOUS_VECTOR));

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use spin::Mutex;
 
-use crate::apic::{Apic, CoreId};
+use crate::apic::{self, Apic, CoreId};
 use crate::clock::Clock;
 use crate::interrupts;
 
@@ -45,7 +45,8 @@ static CORES_WANTED: AtomicU32 = AtomicU32::new(0);
 #[unsafe(no_mangle)]
 static CORE_STACKS: [AtomicU64; MOST_CORES] = [const { AtomicU64::new(0) }; MOST_CORES];
 
-/// The others' APICs, once they wait for their jobs.
+/// The first one's APIC, and the others', once they wait for their jobs.
+static FIRST: AtomicU32 = AtomicU32::new(ABSENT);
 static APICS: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(ABSENT) }; MOST_CORES];
 static JOBS: [Mutex<Option<Job>>; MOST_CORES] = [const { Mutex::new(None) }; MOST_CORES];
 
@@ -66,6 +67,7 @@ unsafe extern "C" {
 /// With this one they are more than [`MOST_CORES`].
 pub fn start(count: usize, apic: &Apic, clock: &Clock) -> Result<impl Iterator<Item = CoreId> + use<>, TooFew> {
     assert!(count < MOST_CORES);
+    FIRST.store(CoreId::own().0.into(), Ordering::Release);
     if count > 0 {
         for stack in &CORE_STACKS[..count] {
             let layout = Layout::from_size_align(STACK_BYTES, 4096).expect("it is a stack's");
@@ -94,6 +96,16 @@ pub fn start(count: usize, apic: &Apic, clock: &Clock) -> Result<impl Iterator<I
 /// Gives the core of this number among those that were started, from zero, its job.
 pub fn give(core: usize, job: Job) {
     *JOBS[core].lock() = Some(job);
+}
+
+/// Wakes a core that halts, or that is about to: of those that were started, or the first, which is number zero here.
+///
+/// # Panics
+///
+/// It was not started.
+pub fn wake(core: usize) {
+    let apic = core.checked_sub(1).map_or(&FIRST, |other| &APICS[other]).load(Ordering::Acquire);
+    apic::interrupt(CoreId(u8::try_from(apic).expect("it is started")));
 }
 
 /// What every core begins with: memory of its own, whose first word counts its devices' interrupts, and the handlers.

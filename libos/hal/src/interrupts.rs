@@ -4,6 +4,8 @@
 pub const TIMER_VECTOR: u8 = 0x40;
 /// The vector that devices send.
 pub const DEVICE_VECTOR: u8 = 0x41;
+/// The vector that cores send each other.
+pub(crate) const CORE_VECTOR: u8 = 0x42;
 /// What the APIC sends when there was nothing.
 pub(crate) const SPURIOUS_VECTOR: u8 = 0xFF;
 

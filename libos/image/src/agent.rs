@@ -1,4 +1,4 @@
-//! What the agent sees and sets here: the NIC's delay, how cores wait, and what they have counted.
+//! What the agent sees and sets here: the NIC's delay, how cores wait and how many serve, and what they have counted.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -13,6 +13,7 @@ use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
 use libos_hal::{boot, cpu};
 use libos_net::driver::Throttle;
+use libos_net::stack::Cores;
 use libos_net::wire::ipv4::Address;
 use libos_runtime::interrupt_log::InterruptLog;
 use libos_runtime::policy::{Order, Wait};
@@ -31,6 +32,8 @@ pub struct Parts {
     pub throttle: Option<Throttle>,
     /// How cores wait.
     pub order: Arc<Order>,
+    /// How many serve.
+    pub cores: Arc<Cores>,
     /// What each core has counted.
     pub counters: Vec<Arc<Counters>>,
     /// Their interrupts.
@@ -38,9 +41,13 @@ pub struct Parts {
 }
 
 /// The agent of this machine.
-pub fn new(address: Address, Parts { throttle, order, counters, log }: Parts) -> Agent {
+pub fn new(address: Address, Parts { throttle, order, cores: all, counters, log }: Parts) -> Agent {
     let cores = counters.len();
-    let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at: String::leak(name_of_all(cores)) })];
+    let at = String::leak(name_of_all(cores));
+    let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at })];
+    if cores > 1 {
+        knobs.push(Box::new(Serving { cores: all, at }));
+    }
     if let Some(throttle) = throttle {
         knobs.insert(0, Box::new(Delay(throttle)));
     }
@@ -64,7 +71,7 @@ impl Knob for Delay {
             summary: "Least time between two interrupts of the NIC",
             unit: Some("us"),
             safest: Some("low"),
-            domain: Domain::UpTo(MAX_DELAY_US),
+            domain: Domain::Whole(0, MAX_DELAY_US),
         }
     }
 
@@ -106,6 +113,34 @@ impl Knob for Waiting {
     fn set(&mut self, value: &Value) {
         if let Some((_, wait)) = WAITS.iter().find(|(word, _)| *value == Value::from(*word)) {
             self.order.set(*wait);
+        }
+    }
+}
+
+struct Serving {
+    cores: Arc<Cores>,
+    at: &'static str,
+}
+
+impl Knob for Serving {
+    fn about(&self) -> About {
+        About {
+            id: "cores.serving",
+            at: self.at,
+            summary: "How many cores serve; the others sleep",
+            unit: None,
+            safest: Some("high"),
+            domain: Domain::Whole(1, self.cores.count() as u32),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Number(self.cores.serving() as f64)
+    }
+
+    fn set(&mut self, value: &Value) {
+        if let Value::Number(serving) = value {
+            self.cores.serve_by(*serving as usize);
         }
     }
 }

@@ -27,7 +27,7 @@ use libos_hal::{cpu, say};
 use libos_net::device::{Receive, Transmit};
 use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
 use libos_net::service::{Pair, Service, Shared};
-use libos_net::stack::{Config, Stack};
+use libos_net::stack::{Config, Cores, Exchange, Stack};
 use libos_net::wire::ethernet::MacAddress;
 use libos_runtime::interrupt_log::{InterruptLog, Writer};
 use libos_runtime::policy::{Adaptive, Chosen, Order};
@@ -75,7 +75,7 @@ fn start(words: &Words) -> ! {
 }
 
 /// Serves with as many services as there are cores.
-fn serve<S: Service + Send + 'static>(words: &Words, port: u16, services: Vec<S>) -> ! {
+fn serve<S: Service<Session: Send> + Send + 'static>(words: &Words, port: u16, services: Vec<S>) -> ! {
     let clock = Clock::calibrate();
     let core = MachineCore::new(clock);
     let others = core.start_others(words.cores - 1).unwrap_or_else(|TooFew { cores }| {
@@ -110,7 +110,7 @@ fn refuse(error: OpenError, cores: usize) -> ! {
     cpu::reset()
 }
 
-fn serve_on<S: Service + Send + 'static>(
+fn serve_on<S: Service<Session: Send> + Send + 'static>(
     words: &Words,
     port: u16,
     clock: Clock,
@@ -123,20 +123,24 @@ fn serve_on<S: Service + Send + 'static>(
         refuse(OpenError::TooFewQueues, words.cores);
     }
     let order = Arc::new(Order::new(words.wait));
+    let cores = Arc::new(Cores::new(services.len(), cores::wake));
     let counters: Vec<Arc<Counters>> = services.iter().map(|_| Arc::default()).collect();
     let log = words.has_agent.then(|| Arc::new(Mutex::new(InterruptLog::new(INTERRUPTS_KEPT))));
     let agent = log.as_ref().map(|log| {
-        let parts = Parts { throttle, order: order.clone(), counters: counters.clone(), log: log.clone() };
+        let (order, cores, counters) = (order.clone(), cores.clone(), counters.clone());
+        let parts = Parts { throttle, order, cores, counters, log: log.clone() };
         Shared::new(agent::new(words.address, parts))
     });
-    let max_connections = words.connections.div_ceil(services.len());
-    let config = Config { mac, address: words.address, max_connections, secret: [cpu::seed(), cpu::seed()] };
+    let (max_connections, secret) = (words.connections, [cpu::seed(), cpu::seed()]);
+    let config = Config { mac, address: words.address, max_connections, secret };
+    let exchange = Arc::new(Exchange::new(cores));
     let mut parts = services.into_iter().zip(queues).zip(counters).enumerate().map(|(number, parts)| {
         let ((service, (receive, transmit)), counters) = parts;
         let service = Pair(service, agent.clone());
-        let (order, log) = (order.clone(), log.clone().map(|log| Writer::new(log, number)));
+        let (order, exchange) = (order.clone(), exchange.clone());
+        let log = log.clone().map(|log| Writer::new(log, number));
         move |core: MachineCore| -> ! {
-            let stack = Stack::new(config, service, core.now_us());
+            let stack = Stack::of_core(number, exchange, config, service, core.now_us());
             let policy = Chosen::new(order, Adaptive::new(SLEEP_IS_WORTH_US));
             Runtime::new(core, receive, transmit, stack, policy, counters, log).run()
         }

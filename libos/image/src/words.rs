@@ -16,7 +16,7 @@ pub struct Words {
     pub address: [u8; 4],
     /// The service.
     pub app: App,
-    /// How many cores serve.
+    /// How many cores there are.
     pub cores: usize,
     /// What memcached's items take at most.
     pub memory_mib: usize,

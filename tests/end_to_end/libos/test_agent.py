@@ -78,7 +78,8 @@ def test_it_answers_as_the_agent_on_linux_is_described(machine: LibraryOs, agent
     described("Holding", ask("/v1/hold"))
     described("Calibrations", ask("/v1/calibration"))
     described("Status", ask("/v1/status"))
-    described("Knobs", ask("/v1/knobs"))
+    described("Knobs", knobs := ask("/v1/knobs"))
+    assert [knob["id"] for knob in knobs["knobs"]] == ["nic.rx_usecs", "idle.wait"], "a single core has no others"
     described("Readings", ask("/v1/sensors"))
     described("Released", ask("/v1/release", {"lease": lease["lease"]}))
     described("Released", ask("/v1/restore", {}))
