@@ -89,6 +89,13 @@ def cores_of(words: str) -> int:
     return int(said[-1]) if said and said[-1] in map(str, range(1, MOST_CORES + 1)) else 1
 
 
+def memory_mib(words: str) -> int:
+    """What the machine has: what items are to take (`memory=`), or TPC-C's rows, and a reserve for each core."""
+    said = [word.removeprefix("memory=") for word in words.split() if word.startswith("memory=")]
+    items_mib = int(said[-1]) if said and re.fullmatch(r"\d{1,5}", said[-1], re.ASCII) else 64
+    return 192 * cores_of(words) + max(64 * cores_of(words), items_mib)
+
+
 def takes_udp(words: str) -> bool:
     """Whether memcached is to take datagrams."""
     return "udp=on" in words.split()
@@ -147,7 +154,7 @@ def command_line(
         network = ",".join(["dgram,id=net", *(f"{end}.type=unix,{end}.path={frames / name}" for end, name in ends)])
     qemu = [
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-        *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", str(cores), "-m", str(256 * cores)),
+        *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", str(cores), "-m", str(memory_mib(words))),
         *(kernel or ("-kernel", str(image()), "-append", f"ip={address} {words}")),
         *("-netdev", network, "-device", device),
         *("-serial", f"file:{folder / 'console.log'}"),

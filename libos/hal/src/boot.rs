@@ -20,6 +20,11 @@ pub fn used_memory() -> usize {
     HEAP.used()
 }
 
+/// How many never were.
+pub fn left_memory() -> usize {
+    HEAP.left()
+}
+
 /// Memory is mapped up to here (boot.s).
 const MAPPED: u64 = 512 << 30;
 

@@ -56,6 +56,12 @@ impl Heap {
         let State { start, next, .. } = *self.0.lock();
         next - start
     }
+
+    /// How many bytes of it were never used.
+    pub fn left(&self) -> usize {
+        let State { next, end, .. } = *self.0.lock();
+        end - next
+    }
 }
 
 impl Default for Heap {

@@ -23,7 +23,7 @@ use libos_apps::tpcc::{self, Tpcc};
 use libos_hal::apic::CoreId;
 use libos_hal::clock::{self, Clock};
 use libos_hal::cores::{self, TooFew};
-use libos_hal::{cpu, say};
+use libos_hal::{boot, cpu, say};
 use libos_net::device::{Receive, Transmit};
 use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
 use libos_net::service::{Pair, Service, Shared};
@@ -60,6 +60,11 @@ fn start(words: &Words) -> ! {
     let cores = words.cores;
     match words.app {
         App::Memcached => {
+            let left_mib = boot::left_memory() >> 20;
+            if words.memory_mib > left_mib {
+                say!("error: memory must be at most the {left_mib} MiB left, but got \"memory={}\"", words.memory_mib);
+                cpu::reset()
+            }
             let start_s = clock::unix_time_s() as u32;
             let service = Memcached::new(words.memory_mib << 20, start_s, cpu::seed(), cores);
             let service = if words.has_udp { service.with_datagrams() } else { service };
