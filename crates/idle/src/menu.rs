@@ -4,8 +4,8 @@
 //! they are regular enough, and the time to the next timer times a learned factor (how much of that time the core usually
 //! sleeps). The deepest state whose target residency fits the prediction wins.
 //!
-//! Left out: tasks that wait for I/O and the load average (both limit the exit latency to a share of the prediction), and
-//! states that users have switched off.
+//! Left out: tasks that wait for I/O (they limit the exit latency to a share of the prediction, which is its limit here), the
+//! load average, states that users have switched off, and rules for a tick that has stopped.
 
 use crate::TICK_US;
 use crate::governor::{Choice, Governor, Slept, View, Waker};
@@ -65,7 +65,7 @@ impl Menu {
     /// As 6.1 chooses: a prediction shorter than a tick keeps the tick, so that a wrong one has an end.
     #[inline]
     fn select_with_tick(&self, states: &States, view: &View, mut predicted_us: u32) -> Choice {
-        let limit_us = view.max_latency_us;
+        let limit_us = view.max_latency_us.min(predicted_us);
         let mut state = states.deepest_for(predicted_us, limit_us);
         let halt = states.shallowest_halt(limit_us);
         // Halts rather than polling, unless a timer is about to fire.
