@@ -61,4 +61,12 @@ YAWN: Final = Policy("yawn, balancer", "yawn", "yawn", published="yawn")
 """What [Y] published as Yawn is its whole system, the balancer with it."""
 BAYOP: Final = Policy("bayop, balancer", "bayop", "yawn")
 
-POLICIES: Final = (MENU, OFF, Policy("yawn", "yawn"), YAWN, Policy("bayop", "bayop"), BAYOP)
+POLICIES: Final = (
+    MENU,
+    Policy("menu, balancer", balancer="yawn"),
+    OFF,
+    Policy("yawn", "yawn"),
+    YAWN,
+    Policy("bayop", "bayop"),
+    BAYOP,
+)
