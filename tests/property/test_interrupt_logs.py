@@ -1,4 +1,4 @@
-"""Ten thousand damaged interrupt logs: each is read, or refused with one clear error; nothing else ever happens."""
+"""Fourteen thousand damaged logs: each is read, or refused with one clear error; nothing else ever happens."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.interrupt_logs import LINES, drawn_lines, write_lines
+from tests.support.interrupt_logs import LINES, drawn_lines, ebbrt_memory, netpipe_memory, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts.convert import convert
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
 
-MUTATIONS = 10_000
+MUTATIONS = 14_000
+KINDS = ("intlog", "ebbrt", "memory", "netpipe memory", "published", "published gzip", "parquet")
 SCRAPS = (
     b"",
     b"nan",
@@ -54,11 +55,15 @@ def mutate(content: bytes, random: np.random.Generator) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["intlog", "ebbrt", "published", "published gzip", "parquet"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_log_is_read_or_refused(tmp_path: Path, data: Path, kind: str) -> None:
     path = tmp_path / "log"
     if kind in {"intlog", "ebbrt"}:
         write_lines(path, LINES if kind == "intlog" else drawn_lines(30, seed=4))
+    elif kind == "memory":
+        path.write_bytes(ebbrt_memory(drawn_lines(30, seed=4)))
+    elif kind == "netpipe memory":
+        path.write_bytes(netpipe_memory(drawn_lines(30, seed=4), room=0))
     elif kind == "parquet":
         convert(open_log(write_lines(tmp_path / "text", drawn_lines(30, seed=4))), path)
     else:
@@ -68,7 +73,7 @@ def test_a_damaged_log_is_read_or_refused(tmp_path: Path, data: Path, kind: str)
     content = path.read_bytes()
     random = np.random.default_rng(5)
     refusals = []
-    for _ in range(MUTATIONS // 5):
+    for _ in range(MUTATIONS // len(KINDS)):
         path.write_bytes(mutate(content, random))
         refusals.append(refusal(path))
     messages = [error.message for error in refusals if error is not None]

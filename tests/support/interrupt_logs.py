@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,22 @@ op_q        1.0     0.0     1.0     1.0     1.0     1.0     1.0     1.1     1.1
 Total QPS = 200003.4 (4000068 / 20.0s)
 """
 """What mutilate prints at the end of a run."""
+WRK: Final = """\
+b'Running 1s test @ http://10.0.0.1:80/
+1 threads and 1 connections
+Thread Stats   Avg      Stdev     Max   +/- Stdev
+Latency    61.50us   20.25us   3.50ms   99.00%
+Req/Sec    16.00k   100.00    17.00k    90.00%
+Latency Distribution
+50%   60.00us
+75%   65.50us
+90%   80.00us
+99%    1.25ms
+16 requests in 1.00ms, 2.00KB read
+Requests/sec:  16000.50
+Transfer/sec:      2.00MB'
+"""
+"""What wrk prints of a run, as the authors' script writes it."""
 CONNECTIONS: Final = "0 31 10001000000 10005700000\n1 32 10002900000 10005800000\n"
 """What a server of two connections prints: they ran together in the window of `LINES` from the record 1 to 4."""
 
@@ -79,11 +96,54 @@ def ebbrt_run(label: str = "0_50_0x1d00_135_200000_c7", *, cores: int = 16) -> d
     return files | {f"ebbrt_out.{label}": MUTILATE, f"ebbrt_rdtsc.{label}": "10002900000 10005800000\n"}
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+def nodejs_run(label: str = "8_0x1900_55") -> dict[str, str]:
+    """The files of a run of Node.js on Linux: its core logs `LINES`, between the ends of its longer connection."""
+    clock = "11 10001000000 10001010000\n12 10002900000 10005800000\n-1 10005700000 0\n"
+    files = {"log": _text(LINES), "out": WRK, "rdtsc": clock}
+    return {f"linux.node.server.{role}.2_1_{label}": text for role, text in files.items()}
+
+
+def ebbrt_nodejs_run(label: str = "8_0x1900_55_c7") -> dict[str, str]:
+    """The files of a run of Node.js on EbbRT: its core logs `ebbrt_lines`."""
+    files = {f"ebbrt_dmesg.2_1_{label}.csv": _text(ebbrt_lines()), f"ebbrt_out.2_1_{label}": WRK}
+    return files | {f"ebbrt_rdtsc.2_{label}": "10002900000 10005800000"}
+
+
+def ebbrt_memory(lines: Iterable[str]) -> bytes:
+    """What lines of EbbRT's (14 fields) were printed from: the records of memcached, silo and Node.js."""
+    return b"".join(struct.pack("<9q4i", *_in_memory(line)) for line in lines)
+
+
+def netpipe_memory(lines: Sequence[str], *, room: int = 3, **changes: float) -> bytes:
+    """The same of NetPIPE: the run before the records, and behind them room for more, where older ones stand."""
+    head = {
+        "sampled_at": 10**10, "records": len(lines), "bytes": 8192, "loop": 5000, "dvfs": 0x1600, "rapl": 55, "itr": 6,
+        "repeat": 2, "start": 10_002_900_000, "end": 10_005_800_000, "package 0": 3.75, "package 1": 4.75,
+        "goodput": 2835.38, "latency": 22.5,
+    }  # fmt: skip
+    records = []
+    for line in lines:
+        *wide, _, _, c7, rx_desc, rx_bytes, tx_desc, tx_bytes = _in_memory(line)
+        records.append(struct.pack("<7q4i", *wide, c7, rx_desc, rx_bytes, tx_desc, tx_bytes))
+    return struct.pack("<Q7I2Q4f", *(head | changes).values()) + b"".join(records) + b"\xa5" * 72 * room
+
+
+def only_c7(lines: Iterable[str]) -> list[str]:
+    """Lines of EbbRT's as NetPIPE's parser prints them: c3 and c6 are 0."""
+    return [" ".join([*cells[:9], "0", "0", *cells[11:]]) for cells in (line.split(" ") for line in lines)]
+
+
+def _in_memory(line: str) -> list[int]:
+    """The numbers of a line in the order of EbbRT's structure."""
+    _, *traffic, instructions, cycles, ref_cycles, llc_misses, c3, c6, c7, joules, tsc = map(int, line.split(" "))
+    return [tsc, instructions, cycles, ref_cycles, llc_misses, joules, c3, c6, c7, *traffic]
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """Writes the files of runs into a folder, which it makes, and returns it."""
     folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    for name, content in files.items():
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
 
 

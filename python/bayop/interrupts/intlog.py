@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bayop.interrupts.batch import Batch
 from bayop.interrupts.layout import COUNTERS, ENERGY_UNIT_J, INTERRUPT_COLUMNS, TSC_HZ, Layout
 from bayop.interrupts.text import Field, parse
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SEPARATOR: Final = " "
 PREAMBLE: Final = re.compile(rb"numbytes=\d+ num_entries=\d+\r?\n")
@@ -38,6 +41,8 @@ _IDLE_STATES: Final[dict[int, tuple[str, ...]]] = {
     14: ("c3", "c6", "c7"),
 }
 FIELD_COUNTS: Final = tuple(_IDLE_STATES)
+EBBRT_FIELDS: Final = 14
+"""Of a line from EbbRT."""
 # What the columns of `layout` are called in the scripts.
 _NAMES: Final[dict[str, str]] = {
     "entry": "i",
@@ -81,11 +86,16 @@ def read_batch(block: bytes, layout: Layout, first_row: int) -> Batch:
     Raises:
         BadRecordError: a line is no record.
     """
-    import polars as pl
-
     columns = fields_of(layout)
     table = parse(block, tuple(Field(name_of(c)) for c in columns), SEPARATOR, first_row)
     table.columns = list(columns)
+    return batch_of(table, layout, first_row)
+
+
+def batch_of(table: pl.DataFrame, layout: Layout, first_row: int) -> Batch:
+    """The records of a table, with 0 in every counter that was not read."""
+    import polars as pl
+
     samples = (
         table.select("time_ticks", *layout.sampled)
         .with_row_index("row")

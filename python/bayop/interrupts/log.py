@@ -12,25 +12,27 @@ from pathlib import Path
 from typing import IO, Final, Literal, cast
 
 from bayop.errors import InputError, unreadable
-from bayop.interrupts import intlog, parquet, published
+from bayop.interrupts import ebbrt_memory, intlog, parquet, published
 from bayop.interrupts.batch import BadRecordError, Batch
+from bayop.interrupts.ebbrt_memory import Memory
 from bayop.interrupts.layout import Layout
 from bayop.interrupts.text import not_a_log
 
 BLOCK_BYTES: Final = 8 * 2**20
-"""Text is read by the block; a block and what is made of it is all that memory holds of a log."""
+"""A file is read by the block; a block and what is made of it is all that memory holds of a log."""
 PIECE_BYTES: Final = 256 * 2**20
-"""Text is cut into pieces of about this size for a cluster."""
+"""A file is cut into pieces of about this size for a cluster."""
 
 _LONGEST_LINE: Final = 4096
-_GZIP: Final = b"\x1f\x8b"
+# With the one method that there is: the time of a record in memory may well begin like the two bytes alone.
+_GZIP: Final = b"\x1f\x8b\x08"
 _TORN: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 _PARQUET: Final = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a log that can be summarised by itself: bytes of a text, rows of a Parquet file.
+    """A part of a log that can be summarised by itself: bytes of a file, rows of a Parquet file.
 
     Attributes:
         start: Where it starts.
@@ -50,14 +52,16 @@ class Log:
         kind: How it is written.
         layout: What its numbers mean.
         header: The columns of a published log, in their order.
-        start: Where the first record begins, in bytes; before it may stand a line that is none.
+        start: Where the first record begins, in bytes; before it may stand something that is none.
+        memory: How it is laid out, of EbbRT's memory.
     """
 
     path: Path
-    kind: Literal["intlog", "published", "parquet"]
+    kind: Literal["intlog", "memory", "published", "parquet"]
     layout: Layout
     header: tuple[str, ...] = field(default=())
     start: int = 0
+    memory: Memory | None = None
 
     def pieces(self) -> list[Piece]:
         """The parts that the log falls into; a compressed file is read from its start to its end, and so is one.
@@ -67,17 +71,22 @@ class Log:
         """
         if self.kind == "parquet":
             return [Piece(start, stop) for start, stop in parquet.pieces(self.path)]
+        stop = None if self.memory is None else self.memory.stop
         with _open(self.path) as stream:
             if isinstance(stream, gzip.GzipFile):
-                return [Piece(self.start, None)]
+                return [Piece(self.start, stop)]
             cuts = []
             size = stream.seek(0, 2)
             for offset in range(self.start + PIECE_BYTES, size, PIECE_BYTES):
+                if self.memory is not None:
+                    cuts.append(offset - (offset - self.start) % self.memory.record.itemsize)
+                    continue
                 stream.seek(offset)
                 stream.readline()
                 cuts.append(stream.tell())
-        starts = [self.start, *(cut for cut in dict.fromkeys(cuts) if self.start < cut < size)]
-        return [Piece(a, b) for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        end = size if stop is None else min(size, stop)
+        starts = [self.start, *(cut for cut in dict.fromkeys(cuts) if self.start < cut < end)]
+        return [Piece(a, b) for a, b in zip(starts, [*starts[1:], stop], strict=True)]
 
     def batches(self, piece: Piece) -> Iterator[Batch]:
         """The records of a piece.
@@ -88,6 +97,10 @@ class Log:
         """
         if self.kind == "parquet":
             yield from parquet.read(self.path, self.layout, piece.start, piece.stop)
+            return
+        if self.memory is not None:
+            with _open(self.path) as stream:
+                yield from self.memory.read(stream, self.layout, piece.start, piece.stop, block_bytes=BLOCK_BYTES)
             return
         row = 0
         for block in self._blocks(piece):
@@ -104,6 +117,10 @@ class Log:
         if self.kind == "parquet":
             place = f"{self.path}, row {piece.start + error.row + 1}"
             column = error.column
+        elif self.memory is not None:
+            before = (piece.start - self.start) // self.memory.record.itemsize
+            place = f"{self.path}, record {before + error.row + 1}"
+            column = error.column and intlog.name_of(error.column)
         else:
             place = f"{self.path}, line {self._lines_before(piece) + error.row + 1}"
             naming = published if self.header else intlog
@@ -137,8 +154,9 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
     """Finds out what kind of log a file is, from what it holds and not from its name.
 
     Args:
-        path: The file; text may be compressed with gzip.
-        tsc_hz: Rate of the time stamp counter of the machine of an intlog text (default: that of the papers' server).
+        path: The file; all but Parquet may be compressed with gzip.
+        tsc_hz: Rate of the time stamp counter of the machine of an intlog text, or of EbbRT's memory (default: that of
+            the papers' server).
         energy_unit_j: Unit of its energy counter, likewise.
 
     Raises:
@@ -146,12 +164,17 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
     """
     start = 0
     with _open(path) as stream:
+        memory = ebbrt_memory.recognise(stream.read(ebbrt_memory.HEAD_BYTES))
+        stream.seek(0)
         line = stream.readline(_LONGEST_LINE)
         if intlog.PREAMBLE.match(line):
             start = len(line)
             line = stream.readline(_LONGEST_LINE)
     place = f"{path}, line {2 if start else 1}"
     is_parquet = line.startswith(_PARQUET)
+    if memory is not None and not is_parquet:
+        layout = intlog.layout_of(intlog.EBBRT_FIELDS, tsc_hz=tsc_hz, energy_unit_j=energy_unit_j)
+        return Log(path, "memory", layout, start=len(memory.head), memory=memory)
     first, line = line, line.partition(b"\n")[0]
     if not line:
         raise InputError("a log must have at least one record", wrong="the log is empty", place=place)
@@ -163,7 +186,7 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
         layout = intlog.layout_of(len(fields), tsc_hz=tsc_hz, energy_unit_j=energy_unit_j)
         return Log(path, "intlog", layout, start=start)
     if tsc_hz is not None or energy_unit_j is not None:
-        raise InputError("rates of a machine must go with intlog's text", value=str(path))
+        raise InputError("rates of a machine must go with intlog's text or EbbRT's memory", value=str(path))
     if is_parquet:
         return Log(path, "parquet", parquet.read_layout(path))
     layout, header = published.read_header(line, place)

@@ -109,5 +109,8 @@ def excerpt(text: bytes) -> str:
 def not_a_log(place: str, line: bytes, hint: str) -> InputError:
     """What is said of a file that is no log."""
     return InputError(
-        "an interrupt log must be intlog's text, a CSV file or Parquet", value=excerpt(line), place=place, hint=hint
+        "an interrupt log must be intlog's text, EbbRT's memory, a CSV file or Parquet",
+        value=excerpt(line),
+        place=place,
+        hint=hint,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.captures import SUMMARY, chunk, header, player
-from tests.support.interrupt_logs import LINES, write_lines
+from tests.support.interrupt_logs import LINES, ebbrt_lines, ebbrt_memory, write_lines
 
 from bayop.cli import main
 
@@ -39,6 +39,21 @@ def test_json_has_a_line_per_log_and_one_for_all(data: Path, capsys: pytest.Capt
     assert default["counters"]["energy_j"] == pytest.approx(22.87068)
     assert static["spacing"]["p50_us"] == pytest.approx(8.697, rel=0.004)
     assert "counters" not in both
+
+
+def test_ebbrts_memory_is_shown_and_converted_like_its_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *lines = ebbrt_lines()
+    text, memory = write_lines(tmp_path / "text", [first, *lines]), tmp_path / "memory"
+    memory.write_bytes(ebbrt_memory(lines))
+    parquet = tmp_path / "memory.parquet"
+    assert json_lines(["convert", str(memory), "--out", str(parquet)], capsys)[0]["records"] == 6
+    machine = ["--tsc-mhz", "2899.999", "--energy-unit-uj", "15.25"]
+    shown = [json_lines(["show", str(path), *machine], capsys)[0] for path in (text, memory)]
+    assert shown[0] == {**shown[1], "file": str(text)}
+    (own,), (converted,) = (json_lines(["show", str(path)], capsys) for path in (memory, parquet))
+    assert converted == {**own, "file": str(parquet)}
+    memory.write_bytes(ebbrt_memory(lines)[:-1])
+    check_refusal(["show", str(memory)], capsys, f"({memory}, record 6)\nhint: the log is cut short: get it again")
 
 
 def test_people_get_a_table_and_a_word_about_the_idle_states(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,7 +164,7 @@ LOG = "linux.mcd.dmesg.0_7_50_0x1d00_135_200000"
     ("name", "content", "message"),
     [
         (LOG, "", "the log is empty"),
-        (LOG, "\x00\x01\x02", "an interrupt log must be intlog's text, a CSV file or Parquet"),
+        (LOG, "\x00\x01\x02", "an interrupt log must be intlog's text, EbbRT's memory, a CSV file or Parquet"),
         (
             LOG,
             text(ebbrt_lines()),

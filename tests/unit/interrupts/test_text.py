@@ -77,7 +77,7 @@ def test_little_is_shown_of_much_and_nothing_that_is_no_text() -> None:
 
 def test_no_log_is_said_with_its_first_line() -> None:
     error = not_a_log("f, line 1", b"hello", "a hint")
-    assert (
-        error.message == "cannot use 'hello': an interrupt log must be intlog's text, a CSV file or Parquet (f, line 1)"
+    assert error.message == (
+        "cannot use 'hello': an interrupt log must be intlog's text, EbbRT's memory, a CSV file or Parquet (f, line 1)"
     )
     assert error.hint == "a hint"

@@ -18,18 +18,18 @@ _ENERGY_UNIT_UJ: Final = (0.01, 100_000.0)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
-    """`--tsc-mhz` and `--energy-unit-uj`: what a text of intlog does not say about its machine."""
+    """`--tsc-mhz` and `--energy-unit-uj`: what a text of intlog and EbbRT's memory do not say about their machine."""
     parser.add_argument(
         "--tsc-mhz",
         type=arguments.reader(_tsc_mhz, "--tsc-mhz"),
         metavar="MHZ",
-        help="rate of the time stamp counter in an intlog text (default: 2899.999, the papers' server)",
+        help="TSC's rate in intlog's text and EbbRT's memory (default: 2899.999, the papers' server)",
     )
     parser.add_argument(
         "--energy-unit-uj",
         type=arguments.reader(_energy_unit_uj, "--energy-unit-uj"),
         metavar="UJ",
-        help="RAPL energy unit in an intlog text, uJ (default: 15.2588, the papers' server)",
+        help="RAPL energy unit in intlog's text and EbbRT's memory, uJ (default: 15.2588, the papers' server)",
     )
 
 

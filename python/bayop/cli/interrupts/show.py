@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=arguments.reader(arguments.path, "FILE"),
         metavar="FILE",
-        help="text of intlog or a published CSV, also with gzip, or Parquet; each file is a log of its own",
+        help="intlog's text, EbbRT's memory or a published CSV, also with gzip, or Parquet; each file is a log",
     )
     parser.add_argument(
         "--out",
