@@ -1,4 +1,4 @@
-"""What the programs of a run printed: mutilate and NetPIPE what the clients saw, the servers when it was.
+"""What the programs of a run printed: mutilate, wrk and NetPIPE what the clients saw, the servers when it was.
 
 mutilate prints a table, with a row of latencies in us for each kind of request, and the rate:
 
@@ -7,9 +7,22 @@ mutilate prints a table, with a row of latencies in us for each kind of request,
     Total QPS = 200003.4 (4000068 / 20.0s)
 
 (https://github.com/leverich/mutilate, ConnectionStats.h, which has no 50th; https://github.com/ix-project/mutilate.)
+wrk prints the mean and, if asked, quantiles, each with its unit, how many requests there were, and the rate:
+
+      Thread Stats   Avg      Stdev     Max   +/- Stdev
+        Latency    60.78us   53.65us   3.72ms   99.76%
+         50%   59.00us
+         99%   71.00us
+      497541 requests in 30.10s, 74.02MB read
+      Socket errors: connect 0, read 0, write 0, timeout 1
+      Non-2xx or 3xx responses: 1
+    Requests/sec:  16530.10
+
+(https://github.com/wg/wrk, src/wrk.c and src/units.c; the last two lines before the rate only where there were any.)
 NetPIPE's client prints the bytes of a message, the goodput in Mibit/s and the time of one way, in s. Its server prints
 a line with a word that contains WORKLOAD and the time stamps of the first and the last message. memcached and silo on
-Linux print a line for each connection whose third and fourth number are the time stamps of its first and last request.
+Linux print a line for each connection whose third and fourth number are the time stamps of its first and last request;
+Node.js does with the second and third number, 0 for one that has not ended. Node.js on EbbRT tells those of the load.
 """
 
 from __future__ import annotations
@@ -26,6 +39,13 @@ _TABLE: Final = "#type"
 _ROW: Final = "read"
 _RANK: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)")
 _RATE: Final = re.compile(r"Total QPS\s*=\s*([0-9.]+)\s*\([0-9]+\s*/\s*([0-9.]+)s\)")
+_WRK_MEAN: Final = re.compile(r"^\s*Latency\s+(\S+)\s+\S+\s+\S+\s+\S+%\s*$", re.MULTILINE)
+_WRK_QUANTILE: Final = re.compile(r"^\s*([0-9]{1,2})%\s+(\S+)\s*$", re.MULTILINE)
+_WRK_TOTAL: Final = re.compile(r"^\s*[0-9]+ requests in ([^\s,]+),", re.MULTILINE)
+_WRK_RATE: Final = re.compile(r"^Requests/sec:\s*(\S+)", re.MULTILINE)
+_WRK_ERRORS: Final = re.compile(r"^\s*(?:Socket errors|Non-2xx or 3xx responses):", re.MULTILINE)
+_WRK_TIME: Final = re.compile(r"([0-9.]+)(us|ms|s|m|h)")
+_UNIT_US: Final = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _WORKLOAD: Final = "WORKLOAD"
 _EBBRT_NETPIPE: Final = (
     "repeat", "bytes", "loop", "dvfs", "rapl", "itr", "package 0 J", "package 1 J", "goodput", "latency", "start", "end"
@@ -36,16 +56,18 @@ _MIB: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLoop:
-    """What mutilate saw.
+class Requests:
+    """What mutilate or wrk saw.
 
     Attributes:
-        quantities: `mean_us`, `p5_us` and the other quantiles of the reads' latency, and `qps`.
+        quantities: `mean_us`, `p5_us` and the other quantiles of the latency (mutilate: of reads), and `qps`.
         load_s: How long the load lasted.
+        failed: Whether some requests were told to have failed.
     """
 
     quantities: dict[str, float]
     load_s: float
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +88,7 @@ class ClosedLoop:
         return 2e6 * 8 * self.message_bytes / (self.goodput_mibit_s * _MIB)
 
 
-def read_mutilate(text: str, place: str) -> OpenLoop:
+def read_mutilate(text: str, place: str) -> Requests:
     """What mutilate printed.
 
     Raises:
@@ -91,7 +113,28 @@ def read_mutilate(text: str, place: str) -> OpenLoop:
     cells = {name: cell for column, cell in pairs if (name := _quantity(column)) is not None}
     quantities = {name: _positive(cell, f"{name} of mutilate's reads", place) for name, cell in cells.items()}
     quantities["qps"] = _positive(rate[1], "the rate", place)
-    return OpenLoop(quantities, _positive(rate[2], "the duration", place))
+    return Requests(quantities, _positive(rate[2], "the duration", place))
+
+
+def read_wrk(text: str, place: str) -> Requests:
+    """What wrk printed.
+
+    Raises:
+        InputError: it did not print the latency's mean and quantiles once, how long it ran, and the rate.
+    """
+    # Some of the scripts write the bytes as Python shows them, with ' at the end.
+    text = text.rstrip().removesuffix("'")
+    found = [pattern.findall(text) for pattern in (_WRK_MEAN, _WRK_TOTAL, _WRK_RATE)]
+    ranks = _WRK_QUANTILE.findall(text)
+    if any(len(each) != 1 for each in found) or not ranks or len({rank for rank, _ in ranks}) < len(ranks):
+        rule = "wrk must have printed once the latency's mean and quantiles, N requests in Ns, Requests/sec"
+        raise InputError(rule, wrong="wrk's output has no such summary", place=place, hint=_excerpt(text))
+    (mean,), (duration,), (rate,) = found
+    cells = {"mean_us": mean} | {f"p{int(rank)}_us": cell for rank, cell in ranks}
+    quantities = {name: _time_us(cell, f"{name} of wrk's requests", place) for name, cell in cells.items()}
+    quantities["qps"] = _positive(rate, "the rate", place)
+    load_s = _time_us(duration, "the duration", place) / 1e6
+    return Requests(quantities, load_s, failed=_WRK_ERRORS.search(text) is not None)
 
 
 def read_netpipe_client(text: str, place: str) -> ClosedLoop:
@@ -155,6 +198,31 @@ def read_connections(text: str, place: str) -> TickWindow:
     return _window(max(first for first, _ in stamps), max(last for _, last in stamps), place)
 
 
+def read_nodejs_clock(text: str, place: str, load_ticks: int, *, numbered: bool) -> TickWindow:
+    """From when the connection of the load began to when it ended, as the server told.
+
+    wrk tries the server with another connection first, so that it is the one whose time comes closest to wrk's.
+
+    Args:
+        text: What the server told.
+        place: The file.
+        load_ticks: How long the load lasted.
+        numbered: Whether a number of the connection stands before the stamps, as on Linux.
+
+    Raises:
+        InputError: a line lacks its time stamps, or none is of a connection for about as long as the load.
+    """
+    stamps = [_stamps(cells[numbered:], place) for cells in _cells(text)]
+    whole = [(first, last) for first, last in stamps if load_ticks / 2 < last - first < load_ticks * 2]
+    if not whole:
+        raise InputError(
+            "the server must have printed a line for the load's connection",
+            wrong="the server's output has no connection that lasted about as long as the load",
+            place=place,
+        )
+    return _window(*min(whole, key=lambda stamp: abs(stamp[1] - stamp[0] - load_ticks)), place)
+
+
 def read_ebbrt_clock(text: str, place: str, load_ticks: int, *, with_end: bool = True) -> TickWindow:
     """The window of a load on EbbRT, whose server tells two time stamps and goes on logging.
 
@@ -212,6 +280,14 @@ def _positive(cell: str, what: str, place: str) -> float:
     if not _REAL.fullmatch(cell) or float(cell) == 0.0:
         raise InputError(f"{what} must be a positive number", value=cell, place=place)
     return float(cell)
+
+
+def _time_us(cell: str, what: str, place: str) -> float:
+    """A time that wrk printed."""
+    match = _WRK_TIME.fullmatch(cell)
+    if match is None:
+        raise InputError(f"{what} must be a time such as 59.00us", value=cell, place=place)
+    return _positive(match[1], what, place) * _UNIT_US[match[2]]
 
 
 def _excerpt(text: str) -> str:

@@ -2,13 +2,13 @@
 
 Counters are summed over the cores that served, between the first and the last sample of each core's log in the window
 of the run; interrupts and their traffic over all records in it. Every core's log has the energy of its package: that of
-cores 0 and 1 is counted, because even cores are package 0 and odd ones package 1. NetPIPE is served by one core, and
-its energy is that of this core's package alone.
+cores 0 and 1 is counted, because even cores are package 0 and odd ones package 1. NetPIPE and Node.js are served by one
+core, and their energy is that of this core's package alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +16,15 @@ from bayop.errors import InputError, unreadable
 from bayop.interrupts.log import Log
 from bayop.interrupts.query import summarise
 from bayop.interrupts.run_output import (
+    Requests,
     read_connections,
     read_ebbrt_clock,
     read_ebbrt_netpipe,
     read_mutilate,
     read_netpipe_client,
     read_netpipe_server,
+    read_nodejs_clock,
+    read_wrk,
 )
 from bayop.interrupts.runs import Label, Run
 from bayop.interrupts.summary import TRAFFIC, Summary
@@ -46,9 +49,14 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
     Raises:
         InputError: a file is not what its name says, they disagree, or a log shows nothing of the run.
     """
-    logs = {core: _opened(open_log, folder / name, run.os) for core, name in run.logs.items()}
+    logs = {core: _opened(open_log, folder / name, run) for core, name in run.logs.items()}
     tick_hz = logs[min(logs)].layout.tick_hz
-    quantities, window = _closed_loop(run, folder) if run.app == "netpipe" else _open_loop(run, folder, tick_hz)
+    if run.app == "netpipe":
+        failed = False
+        quantities, window = _netpipe(run, folder, logs)
+    else:
+        requests, window = _requests(run, folder, tick_hz)
+        quantities, failed = requests.quantities, requests.failed
     summaries = {}
     for core, log in logs.items():
         summary = summaries[core] = summarise(log, window=window)
@@ -57,13 +65,14 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
             raise InputError(rule, value=summary.samples, place=str(log.path))
         on_log()
     label = run.label
+    loads = {"message_bytes": label.message_bytes, "qps_offered": label.qps}
     return {
         "repeat": label.repeat,
         "target": "published",
         "machine": "unknown",
         "os": run.os,
         "app": run.app,
-        **({"message_bytes": label.message_bytes} if label.qps is None else {"qps_offered": label.qps}),
+        **{name: load for name, load in loads.items() if load is not None},
         "vantage": "client",
         "source": run.client,
         "asked.nic.rx_usecs": label.rx_usecs,
@@ -73,33 +82,48 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
         **quantities,
         **_energy([summary for core, summary in summaries.items() if core in _PACKAGE_CORES or len(summaries) == 1]),
         **_counters(list(summaries.values()), _ENTRIES[run.os]),
+        **({"suspect": "load_errors"} if failed else {}),
     }
 
 
-def _opened(open_log: Callable[[Path], Log], path: Path, os: str) -> Log:
+def _opened(open_log: Callable[[Path], Log], path: Path, run: Run) -> Log:
     log = open_log(path)
-    if log.kind != "intlog" or log.layout.idle_meaning != _MEANINGS[os]:
+    if log.kind not in ("intlog", "memory") or log.layout.idle_meaning != _MEANINGS[run.os]:
         raise InputError(
-            f"the log of a run on {os} must be intlog's text of it", value=log.layout.name, place=str(path)
+            f"the log of a run on {run.os} must be intlog's text of it", value=log.layout.name, place=str(path)
         )
+    tells_run = log.memory is not None and bool(log.memory.head)
+    if tells_run != _is_in_log(run):
+        rule = "the log must be NetPIPE's memory" if _is_in_log(run) else "the log must not be NetPIPE's memory"
+        raise InputError(rule, value=path.name, place=str(path), hint="ebbrt.bin.* is")
     return log
 
 
-def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], TickWindow]:
-    """What mutilate saw, and when it was."""
+def _is_in_log(run: Run) -> bool:
+    """Whether the log tells what the client saw."""
+    return run.client in run.logs.values()
+
+
+def _requests(run: Run, folder: Path, tick_hz: int) -> tuple[Requests, TickWindow]:
+    """What mutilate or wrk saw, and when it was."""
     client, clock = folder / run.client, folder / str(run.clock)
-    output = read_mutilate(_text(client), str(client))
+    read = read_wrk if run.app == "nodejs" else read_mutilate
+    output = read(_text(client), str(client))
+    told, load_ticks = _text(clock), round(output.load_s * tick_hz)
+    if run.app == "nodejs":
+        return output, read_nodejs_clock(told, str(clock), load_ticks, numbered=run.os == "linux")
     if run.os == "linux":
-        return output.quantities, read_connections(_text(clock), str(clock))
-    load_ticks = round(output.load_s * tick_hz)
-    return output.quantities, read_ebbrt_clock(_text(clock), str(clock), load_ticks, with_end=run.app != "silo")
+        return output, read_connections(told, str(clock))
+    return output, read_ebbrt_clock(told, str(clock), load_ticks, with_end=run.app != "silo")
 
 
-def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], TickWindow]:
+def _netpipe(run: Run, folder: Path, logs: Mapping[int, Log]) -> tuple[dict[str, float], TickWindow]:
     """What NetPIPE saw, and when it was."""
     client = folder / run.client
     if run.clock is None:
-        fields, output, window = read_ebbrt_netpipe(_text(client), str(client))
+        memory = logs[min(logs)].memory if _is_in_log(run) else None
+        text = _text(client) if memory is None else memory.run()
+        fields, output, window = read_ebbrt_netpipe(text, str(client))
         _check_agree(Label.of(fields, str(client)), run.label, client)
     else:
         output = read_netpipe_client(_text(client), str(client))

@@ -5,17 +5,22 @@ files, and put its labels into their names: which repeat it is, the setting that
 
     linux.mcd.{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_QPS         memcached on Linux; likewise linux.mcdsilo.*
     linux.np.{log,client,server}.REPEAT_CORE_BYTES_LOOP_ITR_DVFS_RAPL   NetPIPE on Linux
-    ebbrt_{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_QPS_SLEEP       memcached and silo on EbbRT; the log has .csv
+    linux.node.server.{log,out,rdtsc}.REPEAT_CORE_ITR_DVFS_RAPL         Node.js on Linux
+    ebbrt_{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_QPS_SLEEP       memcached and silo on EbbRT
+    ebbrt_{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_SLEEP           Node.js on EbbRT; rdtsc names no core
     ebbrt.{dmesg,np.out}.REPEAT_BYTES_LOOP_ITR_DVFS_RAPL                NetPIPE on EbbRT
+    ebbrt.bin.REPEAT_BYTES_LOOP_ITR_DVFS_RAPL                           ... and the memory that both are printed from
 
 ITR is in us, RAPL in W; DVFS is what was written to the MSR IA32_PERF_CTL (0x199), 0xffff where the system decides.
+The log of ebbrt_dmesg.* is EbbRT's memory, and with .csv behind its name the text that was printed from it. The scripts
+name NetPIPE's memory ebbrt.bin, and have no run of it; its label stands in it, too.
 Other files of a folder are none of a run's, unless their name begins like one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -33,6 +38,8 @@ _FIELDS: Final = {
 }
 _OPEN_LOOP: Final = ("repeat", "itr", "dvfs", "rapl", "qps")
 _CLOSED_LOOP: Final = ("repeat", "bytes", "loop", "itr", "dvfs", "rapl")
+_NODEJS: Final = ("repeat", "itr", "dvfs", "rapl")
+_NODEJS_CORE: Final = 1
 
 _EBBRTS_SLEEP: Final = "c7"
 _GOVERNED: Final = 0xFFFF
@@ -47,7 +54,7 @@ SERVER_CORES: Final[Mapping[str, int]] = {"memcached": _CORES, "silo": _CORES - 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """What the files of one role are called."""
+    """What the files of one role are called; the suffix is that of memory which was printed as text."""
 
     stem: str
     fields: tuple[str, ...]
@@ -56,7 +63,7 @@ class _Name:
     def read(self, name: str) -> Mapping[str, str] | None:
         """The fields of a name that begins like these; None for one that does not have them."""
         pattern = "_".join(f"(?P<{each}>{_FIELDS[each]})" for each in self.fields)
-        match = re.fullmatch(re.escape(self.stem) + pattern + re.escape(self.suffix), name)
+        match = re.fullmatch(f"{re.escape(self.stem)}{pattern}({re.escape(self.suffix)})?", name)
         return match and match.groupdict()
 
     def write(self, fields: Mapping[str, str]) -> str:
@@ -72,11 +79,13 @@ class Benchmark:
         os: The operating system of the server.
         app: The service; None where the file names do not say.
         names: What its files are called, by role.
+        core: What serves where the file names do not say.
     """
 
     os: Literal["linux", "ebbrt"]
     app: str | None
     names: Mapping[Role, _Name]
+    core: int = 0
 
 
 def _log_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,14 +113,34 @@ BENCHMARKS: Final = (
             "clock": _Name("linux.np.server.", _log_fields(_CLOSED_LOOP)),
         },
     ),
+    Benchmark(
+        "linux",
+        "nodejs",
+        {
+            "log": _Name("linux.node.server.log.", _log_fields(_NODEJS)),
+            "client": _Name("linux.node.server.out.", _log_fields(_NODEJS)),
+            "clock": _Name("linux.node.server.rdtsc.", _log_fields(_NODEJS)),
+        },
+    ),
     Benchmark("ebbrt", None, _open_loop("ebbrt_", (*_OPEN_LOOP, "sleep"), ".csv")),
+    Benchmark(
+        "ebbrt",
+        "nodejs",
+        {
+            "log": _Name("ebbrt_dmesg.", (*_log_fields(_NODEJS), "sleep"), ".csv"),
+            "client": _Name("ebbrt_out.", (*_log_fields(_NODEJS), "sleep")),
+            "clock": _Name("ebbrt_rdtsc.", (*_NODEJS, "sleep")),
+        },
+        _NODEJS_CORE,
+    ),
     Benchmark(
         "ebbrt",
         "netpipe",
         {"log": _Name("ebbrt.dmesg.", _CLOSED_LOOP), "client": _Name("ebbrt.np.out.", _CLOSED_LOOP)},
     ),
+    Benchmark("ebbrt", "netpipe", {"log": _Name("ebbrt.bin.", _CLOSED_LOOP)}),
 )
-"""The benchmarks whose runs are understood. Node.js is not among them."""
+"""The benchmarks whose runs are understood."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -180,7 +209,7 @@ class Run:
         app: The service.
         label: What their names say.
         logs: The names of the logs by core; by 0 where the names do not say which.
-        client: The name of the file with what the load generator printed.
+        client: The name of the file with what the load generator printed; that of the log where it has this as well.
         clock: The name of the file with the time stamps; None where they stand in `client`.
     """
 
@@ -239,7 +268,7 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
 def _group(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _RunFiles]:
     """The files of a benchmark by run: by its label, and where every file of a run names it, by its core."""
     names = benchmark.names
-    single = "core" in names["client"].fields
+    single = "core" in names.get("client", names["log"]).fields
     groups: dict[tuple[Label, int], _RunFiles] = {}
     for role, pattern in names.items():
         for name in sorted(name for name in present if name.startswith(pattern.stem)):
@@ -248,23 +277,24 @@ def _group(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _
                 continue
             fields = pattern.read(name)
             if fields is None:
-                raise InputError(
-                    f"the name of a run's file must be {pattern.write({})}", value=name, hint=_hint(name, pattern)
-                )
+                alike = [other for other in _patterns() if name.startswith(other.stem)]
+                if any(other.read(name) for other in alike):
+                    continue
+                known = " or ".join(other.write({}) for other in alike)
+                raise InputError(f"the name of a run's file must be {known}", value=name)
             if fields.get("sleep", _EBBRTS_SLEEP) != _EBBRTS_SLEEP:
                 hint = "a study has no column for another idle state; leave these runs out"
                 raise InputError(f"a run of EbbRT must halt to {_EBBRTS_SLEEP}", value=name, hint=hint)
-            core = int(fields.get("core", 0))
+            core = int(fields.get("core", benchmark.core))
             key = Label.of(fields), core if single else 0
             groups.setdefault(key, _RunFiles(fields)).add(role, core, name)
     return groups
 
 
-def _hint(name: str, pattern: _Name) -> str | None:
-    """What may be wrong with a name: it is that of a log which has not been printed as text yet."""
-    if pattern.read(name + pattern.suffix) is None:
-        return None
-    return f"print EbbRT's memory with the driver's parser first: parse_ebbrt_mcd {name} > {name}{pattern.suffix}"
+def _patterns() -> Iterator[_Name]:
+    """What the files of any run are called."""
+    for benchmark in BENCHMARKS:
+        yield from benchmark.names.values()
 
 
 def _whole(benchmark: Benchmark, label: Label, core: int, files: _RunFiles, ebbrt_app: EbbrtApp | None) -> Run:
@@ -289,10 +319,8 @@ def _whole(benchmark: Benchmark, label: Label, core: int, files: _RunFiles, ebbr
     for role, pattern in names.items():
         if role != "log" and role not in files.others:
             raise _missing(pattern.write(files.fields), files)
-    return Run(
-        benchmark.os, app, label, {each: logs[each] for each in cores}, files.others["client"],
-        files.others.get("clock"),
-    )  # fmt: skip
+    client = files.others.get("client", logs[cores[0]])
+    return Run(benchmark.os, app, label, {each: logs[each] for each in cores}, client, files.others.get("clock"))
 
 
 def _missing(name: str, files: _RunFiles) -> InputError:

@@ -4,7 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.interrupt_logs import LINES, ebbrt_run, linux_run, write_files
+from tests.support.interrupt_logs import (
+    LINES,
+    ebbrt_lines,
+    ebbrt_nodejs_run,
+    ebbrt_run,
+    linux_run,
+    netpipe_memory,
+    nodejs_run,
+    write_files,
+)
 
 from bayop.cli import main
 from bayop.study import open_study
@@ -69,6 +78,18 @@ def test_what_served_on_ebbrt_is_a_flag(tmp_path: Path, capsys: pytest.CaptureFi
     assert "served (--ebbrt-app)\nhint: say memcached or silo\n" in refusal(capsys, folder, "--out", out)
     assert imported(folder, "--ebbrt-app", "silo", "--out", out) == 0
     assert open_study(out)["app"].to_list() == ["silo"]
+
+
+def test_runs_of_nodejs_and_netpipes_memory_are_rows(tmp_path: Path) -> None:
+    memory = {"ebbrt.bin.2_8192_5000_6_0x1600_55": netpipe_memory(ebbrt_lines()[1:])}
+    folder = write_files(tmp_path / "mixed", {**nodejs_run(), **ebbrt_nodejs_run(), **memory})
+    out = tmp_path / "study.csv"
+    assert imported(folder, "--out", out) == 0
+    assert open_study(out).select("os", "app", "p99_us", "message_bytes", "roundtrips").rows() == [
+        ("linux", "nodejs", 1250.0, None, None),
+        ("ebbrt", "nodejs", 1250.0, None, None),
+        ("ebbrt", "netpipe", None, 8192, 5000.0),
+    ]
 
 
 def test_bad_input_is_one_clear_error_and_nothing_is_written(

@@ -6,18 +6,20 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.interrupt_logs import CONNECTIONS, MUTILATE
+from tests.support.interrupt_logs import CONNECTIONS, MUTILATE, WRK
 
 from bayop.errors import InputError
 from bayop.interrupts.run_output import (
     ClosedLoop,
-    OpenLoop,
+    Requests,
     read_connections,
     read_ebbrt_clock,
     read_ebbrt_netpipe,
     read_mutilate,
     read_netpipe_client,
     read_netpipe_server,
+    read_nodejs_clock,
+    read_wrk,
 )
 from bayop.interrupts.window import TickWindow
 
@@ -38,7 +40,7 @@ def refusal(read: Callable[[str, str], object], text: str) -> InputError:
 
 def test_mutilates_table_and_rate() -> None:
     output = read_mutilate(MUTILATE, "")
-    assert output == OpenLoop(LATENCIES | {"qps": 200_003.4}, 20.0)
+    assert output == Requests(LATENCIES | {"qps": 200_003.4}, 20.0)
 
 
 def test_mutilates_columns_are_told_by_their_names() -> None:
@@ -47,6 +49,69 @@ def test_mutilates_columns_are_told_by_their_names() -> None:
     without = "\n".join(" ".join(row[:6] + row[7:]) if len(row) == 10 else " ".join(row) for row in rows)
     output = read_mutilate(without, "").quantities
     assert output == {name: value for name, value in LATENCIES.items() if name != "p50_us"} | {"qps": 200_003.4}
+
+
+WRK_SAW = {"mean_us": 61.5, "p50_us": 60.0, "p75_us": 65.5, "p90_us": 80.0, "p99_us": 1250.0, "qps": 16_000.5}
+
+
+def test_wrks_summary_as_it_is_and_as_python_shows_its_bytes() -> None:
+    output = read_wrk(WRK, "")
+    assert (output.quantities, output.failed) == (WRK_SAW, False)
+    assert output.load_s == pytest.approx(1e-3)
+    indented = "".join(f"  {line}\n" if line[0] in "L59171" else f"{line}\n" for line in WRK.splitlines())
+    assert read_wrk(indented.replace("b'", "").replace("'", ""), "") == output
+
+
+@pytest.mark.parametrize(
+    ("cell", "time_us"), [("7.50us", 7.5), ("1.25ms", 1250.0), ("2.00s", 2e6), ("1.50m", 90e6), ("1.00h", 3600e6)]
+)
+def test_a_time_of_wrks_has_its_unit(cell: str, time_us: float) -> None:
+    output = read_wrk(WRK.replace("1.25ms", cell).replace("in 1.00ms", f"in {cell}"), "")
+    assert output.quantities["p99_us"] == pytest.approx(time_us)
+    assert output.load_s == pytest.approx(time_us / 1e6)
+
+
+@pytest.mark.parametrize(
+    "line", ["Socket errors: connect 0, read 0, write 0, timeout 2", "Non-2xx or 3xx responses: 1"]
+)
+def test_wrk_tells_of_requests_that_failed(line: str) -> None:
+    output = read_wrk(WRK.replace("Requests/sec", f"{line}\nRequests/sec"), "")
+    assert (output.failed, output.quantities) == (True, WRK_SAW)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Latency    61", "Latencies 61", "wrk's output has no such summary"),
+        ("requests in", "requests", "wrk's output has no such summary"),
+        ("Requests/sec", "Requests/min", "wrk's output has no such summary"),
+        ("75%   65.50us", "50%   65.50us", "wrk's output has no such summary"),
+        ("80.00us", "80.00", "p90_us of wrk's requests must be a time such as 59.00us"),
+        ("80.00us", "0.00us", "p90_us of wrk's requests must be a positive number"),
+        ("61.50us", "nanus", "mean_us of wrk's requests must be a time such as 59.00us"),
+        ("16000.50", "-nan", "the rate must be a positive number"),
+    ],
+)
+def test_a_damaged_summary_of_wrks_is_refused(old: str, new: str, message: str) -> None:
+    assert message in refusal(read_wrk, WRK.replace(old, new)).message
+    assert WRK.replace(old, new) != WRK
+
+
+def test_a_load_on_nodejs_is_the_connection_that_lasted_as_long() -> None:
+    text = "11 1000 1090\n12 1100 2050\n13 900 2500\n-1 2000 0\n"
+    assert read_nodejs_clock(text, "", 1000, numbered=True) == TickWindow(1100, 2050)
+    assert read_nodejs_clock("1100 2050", "", 1000, numbered=False) == TickWindow(1100, 2050)
+
+
+@pytest.mark.parametrize("text", ["", "11 1000 1090\n-1 2000 0\n", "11 1000 9000\n"])
+def test_a_load_without_its_connection_is_refused(text: str) -> None:
+    message = refusal(lambda text, place: read_nodejs_clock(text, place, 1000, numbered=True), text).message
+    assert "no connection that lasted about as long as the load" in message
+
+
+def test_a_connection_of_nodejs_without_its_stamps_is_refused() -> None:
+    message = refusal(lambda text, place: read_nodejs_clock(text, place, 1000, numbered=True), "11 1000\n").message
+    assert "the server must have printed two time stamps" in message
 
 
 def test_mutilates_bytes_as_python_shows_them() -> None:

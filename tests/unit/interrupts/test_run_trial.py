@@ -11,8 +11,13 @@ from tests.support.interrupt_logs import (
     PUBLISHED_ROWS,
     changed,
     ebbrt_lines,
+    ebbrt_memory,
+    ebbrt_nodejs_run,
     ebbrt_run,
     linux_run,
+    netpipe_memory,
+    nodejs_run,
+    only_c7,
     write_files,
 )
 
@@ -29,7 +34,7 @@ SAMPLED_S = 2_900_000 / TSC_HZ
 OUT = "linux.mcd.out.0_50_0x1d00_135_200000"
 
 
-def row_of(folder: Path, files: Mapping[str, str], app: EbbrtApp | None = None) -> Row:
+def row_of(folder: Path, files: Mapping[str, str | bytes], app: EbbrtApp | None = None) -> Row:
     write_files(folder, files)
     (run,) = find_runs([path.name for path in folder.iterdir()], ebbrt_app=app)
     return trial_of(run, folder, open_log=open_log, on_log=lambda: None)
@@ -155,6 +160,70 @@ def test_netpipe_on_ebbrt(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             row_of(tmp_path / "bad", files | {f"ebbrt.np.out.{label}": out.replace(old, new, 1)})
         assert str(caught.value.place).endswith(f"ebbrt.np.out.{label}")
+
+
+NODEJS = {"p50_us": 60.0, "p75_us": 65.5, "p90_us": 80.0, "p99_us": 1250.0, "mean_us": 61.5, "qps": 16_000.5}
+
+
+@pytest.mark.parametrize(("os", "files"), [("linux", nodejs_run()), ("ebbrt", ebbrt_nodejs_run())])
+def test_nodejs_has_the_energy_of_its_cores_package(tmp_path: Path, os: str, files: Mapping[str, str]) -> None:
+    row = row_of(tmp_path, files)
+    assert (row["os"], row["app"], row["repeat"]) == (os, "nodejs", 2)
+    assert (row["asked.nic.rx_usecs"], row["asked.cpu.freq_mhz"], row["asked.power.cap_w"]) == (8, 2500, 55)
+    assert {name: row[name] for name in NODEJS} == NODEJS
+    assert not {"qps_offered", "message_bytes", "suspect"} & row.keys()
+    assert (row["interrupts"], row["instructions"], row["energy_j"]) == (4, 700_000, 300 * ENERGY_UNIT_J)
+    assert row["duration_s"] == SAMPLED_S
+    assert row["c7_entries"] == {"linux": 3, "ebbrt": 5}[os]
+
+
+def test_failed_requests_make_a_run_suspect(tmp_path: Path) -> None:
+    files = {name: content.replace("Requests/sec", "Non-2xx or 3xx responses: 1\nRequests/sec") for name, content
+             in nodejs_run().items()}  # fmt: skip
+    assert row_of(tmp_path, files)["suspect"] == "load_errors"
+
+
+def test_ebbrts_memory_says_what_its_text_does(tmp_path: Path) -> None:
+    text_row, memory = row_of(tmp_path / "text", ebbrt_run(), "memcached"), ebbrt_memory(ebbrt_lines()[1:])
+    files: dict[str, str | bytes] = {
+        name.removesuffix(".csv"): memory if name.endswith(".csv") else content for name, content in ebbrt_run().items()
+    }
+    assert row_of(tmp_path / "memory", files, "memcached") == text_row
+
+
+def test_netpipes_memory_tells_of_its_run(tmp_path: Path) -> None:
+    label = "2_8192_5000_6_0x1600_55"
+    out = "2 8192 5000 0x1600 55 6 3.7500 4.7500 2835.3799 22.5000 10002900000 10005800000\n"
+    lines = only_c7(ebbrt_lines()[1:])
+    row = row_of(tmp_path / "text", {f"ebbrt.np.out.{label}": out, f"ebbrt.dmesg.{label}": text(lines)})
+    memory = row_of(tmp_path / "memory", {f"ebbrt.bin.{label}": netpipe_memory(lines)})
+    assert memory == {**row, "source": f"ebbrt.bin.{label}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("ebbrt.bin.2_8192_5000_6_0x1600_55", netpipe_memory(ebbrt_lines()[1:], bytes=64), "and its name says"),
+        ("ebbrt.bin.2_8192_5000_6_0x1600_55", netpipe_memory(ebbrt_lines()[1:], goodput=0.0), "the goodput must be"),
+        ("ebbrt.bin.2_8192_5000_6_0x1600_55", netpipe_memory(ebbrt_lines()[1:], end=0), "a run must end after"),
+        (
+            "ebbrt.bin.2_8192_5000_6_0x1600_55",
+            netpipe_memory(ebbrt_lines()[1:], records=7, room=0),
+            "must have all records",
+        ),
+        ("ebbrt.bin.2_8192_5000_6_0x1600_55", ebbrt_memory(ebbrt_lines()[1:]), "the log must be NetPIPE's memory"),
+        ("ebbrt_dmesg.2_1_8_0x1900_55_c7.csv", netpipe_memory(ebbrt_lines()[1:]), "must not be NetPIPE's memory"),
+        ("ebbrt_dmesg.2_1_8_0x1900_55_c7.csv", ebbrt_memory(ebbrt_lines()[1:])[:-1], "must have 88 bytes"),
+    ],
+)
+def test_memory_of_another_run_or_a_part_of_it_is_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    files = {name: content} if name.startswith("ebbrt.bin") else ebbrt_nodejs_run() | {name: content}
+    with pytest.raises(InputError) as caught:
+        row_of(tmp_path, files)
+    assert message in caught.value.message
+    assert str(caught.value.place).startswith(str(tmp_path / name))
 
 
 LOG = "linux.mcd.dmesg.0_7_50_0x1d00_135_200000"

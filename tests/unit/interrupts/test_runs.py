@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.interrupt_logs import ebbrt_run, linux_run
+from tests.support.interrupt_logs import ebbrt_nodejs_run, ebbrt_run, linux_run, nodejs_run
 
 from bayop.errors import InputError
 from bayop.interrupts.runs import EbbrtApp, Label, Run, find_runs
@@ -108,11 +108,36 @@ def test_a_name_that_only_begins_like_a_runs(name: str, message: str) -> None:
     assert error.value == name
 
 
-def test_ebbrts_memory_is_printed_first() -> None:
-    dump = "ebbrt_dmesg.0_3_50_0x1d00_135_200000_c7"
-    error = refusal([dump], "memcached")
-    assert str(error.hint).endswith(f"parse_ebbrt_mcd {dump} > {dump}.csv")
-    assert len(find_runs([*ebbrt_run(), dump], ebbrt_app="memcached")) == 1
+def test_ebbrts_memory_is_a_log_unless_its_text_is_there() -> None:
+    memory = "ebbrt_dmesg.0_3_50_0x1d00_135_200000_c7"
+    (both,) = find_runs([*ebbrt_run(), memory], ebbrt_app="memcached")
+    assert both.logs[3] == f"{memory}.csv"
+    (one,) = find_runs([*ebbrt_run().keys() - {f"{memory}.csv"}, memory], ebbrt_app="memcached")
+    assert (one.logs[3], one.logs[4]) == (memory, "ebbrt_dmesg.0_4_50_0x1d00_135_200000_c7.csv")
+    (netpipe,) = find_runs(["ebbrt.bin.2_8192_5000_6_0x1600_55"])
+    label = Label(2, 6, 0x1600, 55, message_bytes=8192, roundtrips=5000)
+    name = "ebbrt.bin.2_8192_5000_6_0x1600_55"
+    assert netpipe == Run("ebbrt", "netpipe", label, {0: name}, name, None)
+
+
+def test_nodejs_is_served_by_one_core() -> None:
+    linux, ebbrt = find_runs([*nodejs_run(), *ebbrt_nodejs_run(), "linux.node.tshark.0"])
+    label = Label(2, 8, 0x1900, 55)
+    files = [f"linux.node.server.{role}.2_1_8_0x1900_55" for role in ("log", "out", "rdtsc")]
+    assert linux == Run("linux", "nodejs", label, {1: files[0]}, files[1], files[2])
+    log, out = (f"ebbrt_{role}.2_1_8_0x1900_55_c7" for role in ("dmesg", "out"))
+    assert ebbrt == Run("ebbrt", "nodejs", label, {1: f"{log}.csv"}, out, "ebbrt_rdtsc.2_8_0x1900_55_c7")
+
+
+def test_nodejs_and_memcached_on_ebbrt_are_told_apart_by_their_names() -> None:
+    runs = find_runs([*ebbrt_run(), *ebbrt_nodejs_run()], ebbrt_app="memcached")
+    assert [run.app for run in runs] == ["memcached", "nodejs"]
+
+
+@pytest.mark.parametrize("missing", sorted([*nodejs_run(), *ebbrt_nodejs_run()]))
+def test_a_missing_file_of_nodejs_is_named(missing: str) -> None:
+    error = refusal([name for name in (*nodejs_run(), *ebbrt_nodejs_run()) if name != missing])
+    assert f"there is no {missing};" in error.message
 
 
 def test_ebbrts_runs_need_to_be_told_apart() -> None:

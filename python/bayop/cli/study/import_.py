@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=arguments.reader(arguments.path, "the folders"),
         metavar="FOLDER",
-        help="raw logs as intlog's scripts collect them, linux.mcd.*, linux.mcdsilo.*, linux.np.*, ebbrt_* or ebbrt.*: "
-        "a run becomes a row, and the folder's name is the campaign's",
+        help="raw logs as intlog's scripts collect them, linux.mcd.*, linux.mcdsilo.*, linux.np.*, linux.node.*, "
+        "ebbrt_* or ebbrt.*: a run becomes a row, and the folder's name is the campaign's",
     )
     parser.add_argument(
         "--ebbrt-app",
         choices=("memcached", "silo"),
-        help="what the runs ebbrt_* served, which their names do not say",
+        help="what the runs ebbrt_* with a QPS served, which their names do not say",
     )
     add_out(parser)
     add_machine(parser)
