@@ -191,7 +191,8 @@ def live(
         reporter.window("web", file.slo, window)
 
     halts = Halts(file, store, reporter)
-    controller = controller_of(file, store, reporter, halts, Turns(), space=space, trial_s=TRIAL_S, on_window=seen)
+    turn = Turns().of("web")
+    controller = controller_of(file, store, reporter, halts, turn, space=space, trial_s=TRIAL_S, on_window=seen)
     with suppress(Stopped):
         drive(controller, plant, start_s)
     return windows

@@ -28,7 +28,8 @@ from bayop.optimize.base import Observation, Optimizer, Problem
 from bayop.search import Halt, SearchSteps
 from bayop.space import Setting
 
-_ASKED_FOR: Final = "asked for"
+ASKED_FOR: Final = "asked for"
+"""The reason of a search that an operator wants."""
 
 
 class Controller:
@@ -45,8 +46,8 @@ class Controller:
         timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
         halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
             found, and a held setting that misses the SLO gives way to the default.
-        may_search: Whether a search may begin now; if not, the next window is watched first. An operator's word and
-            what is known without a trial do not wait for it.
+        may_search: Whether a search may begin now, for a reason; if not, the next window is watched first. What is
+            known without a trial does not wait for it.
         switchbacks: When what is held is compared with the default, and what is known of that; None never does.
         warm: What is known for which load, and is held without a trial; None searches at every new load.
         on_window: Called after each window.
@@ -63,7 +64,7 @@ class Controller:
         history: History | None = None,
         timer: Callable[[], float] = lambda: 0.0,
         halted: Callable[[float], Halt | None] = lambda _: None,
-        may_search: Callable[[], bool] = lambda: True,
+        may_search: Callable[[str], bool] = lambda _: True,
         switchbacks: Switchbacks | None = None,
         warm: Warm | None = None,
         on_window: Callable[[LedgerWindow], None] = lambda _: None,
@@ -190,15 +191,17 @@ class Controller:
         if left_s < room * policy.trial_s:
             room = math.floor(left_s / policy.trial_s + INSTANT_S)
         reason = self._reason(now_s)
-        if reason is not None and reason != _ASKED_FOR and (known := self._known(self._qps)) is not None:
+        if reason is not None and reason != ASKED_FOR and (known := self._known(self._qps)) is not None:
             return self._take(now_s, reason, self._qps, known)
-        if reason is not None and room >= 1 and (self._may_search() or reason == _ASKED_FOR):
-            if policy.default_first:
-                self._due = (reason, room)
-                self._then = self._watch_trial
-                return Apply(None)
-            self._running = self._begin_search(now_s, reason, room)
-            return self._next_trial(now_s, self._running)
+        if reason is not None and room >= 1:
+            if self._may_search(reason):
+                if policy.default_first:
+                    self._due = (reason, room)
+                    self._then = self._watch_trial
+                    return Apply(None)
+                self._running = self._begin_search(now_s, reason, room)
+                return self._next_trial(now_s, self._running)
+            self._is_asked = reason == ASKED_FOR  # which waits, too, and is not forgotten
         return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
     def _is_over(self, now_s: float) -> bool:
@@ -262,7 +265,7 @@ class Controller:
         if trigger is None or (self._rests(now_s) and not is_asked) or self._halted(now_s) is not None:
             return None
         if is_asked:
-            return _ASKED_FOR
+            return ASKED_FOR
         last, search = self._last_window, self._last_search
         if search is None:
             return "start"

@@ -73,6 +73,7 @@ class _Check:
             elif service.mode == "advise":
                 self._check_advise(client)
             self._check_senses(client)
+        self._check_group()
         return finding
 
     def _check_state(self) -> None:
@@ -126,6 +127,15 @@ class _Check:
             self._finding.seen = dict(machine.baseline.quantities)
             with self._place("", "slo"):
                 check_measured(machine, self._service.objective)
+
+    def _check_group(self) -> None:
+        if (group := self._service.group) is None:
+            return
+        names = [service.name for service in self._file.services if service.group == group]
+        if len(names) > 1:
+            self._finding.would.append(f"of the group {group} one is searched at a time: {', '.join(names)}")
+        else:
+            self._finding.notes.append(f"no other service is of the group {group}")
 
     @contextmanager
     def _place(self, table: str, key: str | None = None) -> Iterator[None]:

@@ -71,6 +71,7 @@ class ServiceFile:
 
     Attributes:
         name: As its table is called.
+        group: The services with the same word serve one thing, and are never searched two at once; None for no group.
         live: What a `live.toml` says, too.
         slo: The latency objective.
         mode: `observe` writes nothing to the machine, nor does `advise`, which says what a search would find; `apply`
@@ -92,6 +93,7 @@ class ServiceFile:
     """
 
     name: str
+    group: str | None
     live: LiveFile
     slo: Slo
     mode: Mode
@@ -272,7 +274,14 @@ def _slo(value: object) -> Slo:
     return slo
 
 
+def _group(value: object) -> str:
+    if not _NAME.fullmatch(text(value)):
+        raise InputError("a group must be up to 32 letters, digits, - and _", value=value)
+    return text(value)
+
+
 _SERVICE: Final[Mapping[str, Reader]] = {
+    "group": _group,
     "slo": _slo,
     "mode": one_of(get_args(Mode), "mode"),
     "objective": text,
@@ -331,6 +340,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     zone, watch_s = policy.get("zone", Quiet().zone), policy.get("watch_s", 60.0)
     return ServiceFile(
         name=name,
+        group=own.get("group"),
         live=live,
         slo=own["slo"],
         mode=own.get("mode", "observe"),

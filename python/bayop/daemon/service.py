@@ -24,6 +24,7 @@ from bayop.daemon.steer import controller_of
 from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, DriftError, as_ours
 from bayop.live.agent.checks import check_restored
+from bayop.live.agent.lease import TTL_S
 from bayop.live.search import client_of, space_of
 from bayop.optimize.base import Problem
 from bayop.search import check_measured
@@ -63,7 +64,9 @@ class Service:
     ) -> None:
         self.file = file
         self._store, self._reporter, self._holder = store, reporter, self._named(holder)
-        self._halts, self._turns = Halts(file, store, reporter), turns
+        self._halts = Halts(file, store, reporter)
+        lease_s = max(TTL_S, file.hold.lease_s)  # what a hold's lease was made for may begin with a trial's setting
+        self._turn = turns.of(file.name, group=file.group, lease_s=lease_s)
         self._ended, self._paused = threading.Event(), threading.Event()
         self._asked = threading.Event()
         self._forgetting: queue.SimpleQueue[Future[int]] = queue.SimpleQueue()
@@ -124,6 +127,12 @@ class Service:
                 wrong=f"{self.file.name} can't begin one now: {self._doing()}",
                 hint="a search that is under way goes on; bayop status --file says what it is about",
             )
+        if (other := self._turn.other) is not None:
+            raise BayopError(
+                "of a group's services at most one must be searched at a time",
+                wrong=f"{self.file.name} can't search now: {other} is searched, or was just now",
+                hint="try again when that has ended; bayop status --file says what it is about",
+            )
         self._asked.set()
         self._wake.set()
 
@@ -145,6 +154,7 @@ class Service:
             self._last,
             budget_left=None,
             quiet_until_s=None,
+            waits_for=self._turn.waits_for,
             paused_by=paused_by,
             restored=self._knows_default if controller is None else setting is None,
             trouble=self._trouble,
@@ -224,6 +234,7 @@ class Service:
                     check_restored(client.restore())
                 elif by == self._holder or any(held.state == "latched" for held in status.held):
                     raise DriftError(wrong="not every knob is known to have its own value back")
+                self._turn.clear()
                 self._restored, self._trouble = True, None
             except BayopError as error:
                 self._trouble = error.message
@@ -259,6 +270,7 @@ class Service:
         self.has_reached = True
         self._judge = self._judge_of(space)
         machine = LivePlant(file, client, written, holder=self._holder, fell_back=self._on_fall_back, pause=self._wait)
+        self._turn.clear()
         self._windows, self._trouble, self._restored = 0, None, written is None
         try:
             check_measured(machine, file.objective)
@@ -274,8 +286,9 @@ class Service:
         finally:
             self._controller = self._last = None
             self._asked.clear()
-            self._turns.end(file.name)
+            self._turn.end()
             machine.restore()
+            self._turn.clear()
             self._restored = True
 
     def _steer(self, machine: LivePlant, space: Space | None) -> None:
@@ -287,7 +300,7 @@ class Service:
             self._store,
             self._reporter,
             self._halts,
-            self._turns,
+            self._turn,
             space=space,
             trial_s=machine.trial_s,
             on_window=self._on_window,

@@ -28,6 +28,7 @@ class Standing:
         last: The last window since the machine was reached.
         budget_left: The share of the error budget that is left (0-1); None where there is none.
         quiet_until_s: When the quiet hours of now end, in s since 1970; None outside of such.
+        waits_for: The service of its group that is searched first; None where it waits for none.
         paused_by: `operator`, `stop file`, both or none.
         restored: Whether the machine is known to have its own settings.
         trouble: Why the machine had to be let go of last, as long as it was not reached since.
@@ -40,6 +41,7 @@ class Standing:
     last: LedgerWindow | None
     budget_left: float | None
     quiet_until_s: float | None
+    waits_for: str | None
     paused_by: tuple[str, ...]
     restored: bool
     trouble: str | None
@@ -64,6 +66,7 @@ class Standing:
             "margin": round_significant(None if latency_us is None else 1 - latency_us / file.slo.limit_us),
             "budget_left": round_significant(self.budget_left),
             "quiet_until": None if until_s is None else datetime.fromtimestamp(until_s, UTC).isoformat(),
+            "waits_for": self.waits_for,
             "paused_by": list(self.paused_by),
             "restored": self.restored,
             "trouble": self.trouble,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bayop.control.controller import Controller
+from bayop.control.controller import ASKED_FOR, Controller
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.switchbacks import MOST, Switchbacks
 from bayop.control.warm import Warm
@@ -16,7 +16,7 @@ from bayop.daemon.halts import Halts
 from bayop.daemon.notes import take_note
 from bayop.daemon.policy import policy_of
 from bayop.daemon.report import Reporter
-from bayop.daemon.turns import Turns
+from bayop.daemon.turns import Turn
 from bayop.optimize import make_optimizer
 from bayop.space import Space
 from bayop.state.store import Store
@@ -27,7 +27,7 @@ def controller_of(
     store: Store,
     reporter: Reporter,
     halts: Halts,
-    turns: Turns,
+    turn: Turn,
     *,
     space: Space,
     trial_s: float,
@@ -40,23 +40,37 @@ def controller_of(
         store: What is known, and remembered.
         reporter: Who is told of searches, and of what becomes of what they have found.
         halts: When nothing may be tried.
-        turns: Whose turn it is to search.
+        turn: Whether it may search.
         space: What is searched.
         trial_s: How long a trial takes.
         on_window: Called after each window.
     """
     searches, now_s = store.last_search(file.name), reporter.clock()
     policy = replace(policy_of(file, space), trial_s=trial_s)
+    waited_for: str | None = None
+
+    def may_search(reason: str) -> bool:
+        nonlocal waited_for
+        may = turn.take(is_asked=reason == ASKED_FOR)
+        if turn.waits_for not in (None, waited_for):
+            line = f"waits for {turn.waits_for}: of the group {file.group} one is searched at a time"
+            reporter.say("waits", line, service=file.name, waits_for=turn.waits_for)
+        waited_for = turn.waits_for
+        return may
 
     def window_counted(window: LedgerWindow) -> None:
+        nonlocal waited_for
+        if controller.between_searches:
+            waited_for = turn.waits_for
+            turn.clear()
         number = window.search
         on_window(window if number is None else replace(window, search=searches + number))
 
     def search_counted(search: Search) -> None:
-        turns.end(file.name)
+        turn.end()
         reporter.search(file.name, replace(search, number=searches + search.number))
 
-    return Controller(
+    controller = Controller(
         policy,
         lambda problem, number: make_optimizer("grey-box", problem, seed=searches + number),
         history=store.history(
@@ -64,7 +78,7 @@ def controller_of(
         ),
         timer=time.perf_counter,
         halted=halts.heed,
-        may_search=lambda: turns.take(file.name),
+        may_search=may_search,
         switchbacks=Switchbacks(
             file.savings.switchbacks,
             known=store.judged_switchbacks(file.name, now_s, MOST),
@@ -75,3 +89,4 @@ def controller_of(
         on_search=search_counted,
         on_note=lambda note: take_note(note, file.name, store, reporter),
     )
+    return controller

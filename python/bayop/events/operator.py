@@ -12,16 +12,16 @@ STANDING: Final = Event(
     "How a service of `bayop run` stands. `setting` is in effect (null: the default, or unknown where `restored` is "
     "false); qps, power, latency and `margin` (how far the latency was below the SLO's limit, as a share of it) are of "
     "the last window since the machine was reached, and `current` says whether that window had the setting which is in "
-    "effect now; `restored` says whether the machine is known to have its own settings; `saved` is of the last seven "
-    "days.",
+    "effect now; `waits_for` is the service of its group that is searched before it; `restored` says whether the "
+    "machine is known to have its own settings; `saved` is of the last seven days.",
     {
         "service": TEXT, "mode": one_of("observe", "advise", "apply"),
         "doing": one_of("beginning", "paused", "trouble", "default", "trial", "hold", "switchback", "fall-back",
                          "other"),
         "setting": maybe(SETTING), "slo": TEXT, "qps": maybe(NUMBER), "power_w": maybe(NUMBER),
         "latency_us": maybe(NUMBER), "margin": maybe(NUMBER), "current": FLAG, "budget_left": maybe(NUMBER),
-        "quiet_until": maybe(TEXT), "paused_by": each(one_of("operator", "stop file")), "restored": FLAG,
-        "trouble": maybe(TEXT), "saved": maybe(record(SAVED)),
+        "quiet_until": maybe(TEXT), "waits_for": maybe(TEXT), "paused_by": each(one_of("operator", "stop file")),
+        "restored": FLAG, "trouble": maybe(TEXT), "saved": maybe(record(SAVED)),
     },
 )  # fmt: skip
 RELOADED: Final = Event(
@@ -48,4 +48,6 @@ SAID: Final = (
         {"time": TEXT, "service": TEXT, "why": one_of("quiet", "overspent")},
     ),
     Event("unhalted", "It may search again.", {"time": TEXT, "service": TEXT}),
+    Event("waits", "A service would search, and waits until another of its group is not searched any more.",
+          {"time": TEXT, "service": TEXT, "waits_for": TEXT}),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from bayop.daemon.operator.wire import socket_of
 HOLDS: Mapping[str, object] = {
     "event": "service", "service": "web", "mode": "apply", "doing": "hold", "setting": {"power.cap_w": 90},
     "slo": "p99<200us", "qps": 5000.0, "power_w": 90.5, "latency_us": 178.0, "margin": 0.11, "current": True,
-    "budget_left": 0.25, "quiet_until": None, "paused_by": [], "restored": False, "trouble": None,
+    "budget_left": 0.25, "quiet_until": None, "waits_for": None, "paused_by": [], "restored": False, "trouble": None,
     "saved": {"held_s": 600.0, "switchback_s": 60.0, "switchbacks": 1, "default_w": 110.0,
               "power_w": {"value": 19.5, "low": None, "high": None},
               "energy_kwh": {"value": 0.0033, "low": 0.003, "high": 0.0036}, "cost": None, "currency": None,
@@ -63,6 +63,12 @@ def test_the_standing_is_shown(
     output = capsys.readouterr().out
     for note in ("paused by operator", "the error budget is spent", "until 2026-11-23T10:00:00+00:00", "no agent"):
         assert note in output
+
+
+def test_whom_a_service_waits_for_is_shown(state: Path, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon.events = [{**HOLDS, "waits_for": "web2"}]
+    assert main(["status", "--file", str(state)]) == 0
+    assert "web: waits for web2: of its group one is searched at a time" in capsys.readouterr().out
 
 
 def test_what_is_in_effect_is_unknown_where_nobody_knows_it(

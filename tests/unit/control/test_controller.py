@@ -120,7 +120,7 @@ def test_it_searches_first_then_holds_what_was_found() -> None:
 def test_who_may_not_search_yet_watches_a_window_and_asks_again() -> None:
     asked: list[bool] = []
 
-    def may_search() -> bool:
+    def may_search(_: str) -> bool:
         asked.append(len(asked) == 2)
         return asked[-1]
 
@@ -139,6 +139,23 @@ def test_who_may_not_search_yet_watches_a_window_and_asks_again() -> None:
         ("trial", 70.0, 20.0),
         ("hold", 90.0, 510.0),
     ]
+
+
+def test_what_an_operator_asks_for_waits_for_its_turn_and_is_not_forgotten() -> None:
+    asked: list[str] = []
+
+    def may_search(reason: str) -> bool:
+        asked.append(reason)
+        return len(asked) > 2
+
+    plant, found = FakePlant(lambda _: 4e5), list[Search]()
+    controller = Controller(
+        policy(LoadChange()), scripted(GOOD), end_s=600.0, may_search=may_search, on_search=found.append
+    )
+    controller.ask()
+    drive(controller, plant, 0.0)
+    assert asked == ["asked for"] * 3
+    assert [(s.start_s, s.reason) for s in found] == [(120.0, "asked for")]
 
 
 def test_the_clock_searches_every_hour_on_the_hour() -> None:

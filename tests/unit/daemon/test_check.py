@@ -75,6 +75,17 @@ def test_what_may_surprise_is_noted(tmp_path: Path, agent: AgentProcess, clients
     assert "silence_s 0.5 is no longer than watch_s 1" in found.notes[1]
 
 
+def test_who_is_not_searched_at_once_is_said(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    path = tmp_path / "bayop.toml"
+    texts = [service(agent, clients, name=name, mode="observe") for name in ("web1", "web2", "db")]
+    path.write_text("".join(texts).replace("slo", 'group = "web"\nslo', 2), encoding="utf-8")
+    web1, web2, db = check(DaemonFile.read(path))
+    assert web1.would[1] == web2.would[1] == "of the group web one is searched at a time: web1, web2"
+    assert (len(db.would), web1.notes) == (1, [])
+    alone = finding(tmp_path, texts[0].replace("slo", 'group = "wbe"\nslo'))
+    assert (len(alone.would), alone.notes) == (1, ["no other service is of the group wbe"])
+
+
 def test_a_stop_file_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
     (tmp_path / "stop").touch()
     found = finding(tmp_path, 'stop_file = "stop"\n' + service(agent, clients))

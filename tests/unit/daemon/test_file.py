@@ -28,6 +28,7 @@ agent = "https://web1:9617"
 latency = "probe:memcached://web1"
 slo = "p99<500us"
 mode = "apply"
+group = "shop"
 objective = "edp"
 qps = 5000
 
@@ -97,6 +98,7 @@ def test_a_file_says_everything_about_several_services(tmp_path: Path) -> None:
     assert web.quiet == Quiet.parse(["Mon-Fri 08:00-10:00"], parse_zone("Europe/Berlin"))
     assert web.budget == ErrorBudget(0.001, 3600)
     assert (db.name, db.mode) == ("db", "observe")
+    assert (web.group, db.group) == ("shop", None)
 
 
 def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
@@ -206,6 +208,9 @@ def test_the_agent_guards_the_highest_of_several_quantiles() -> None:
             "the schedule must stand beside the trigger load",
         ),
         (LEAST + 'mode = "perhaps"\n', 5, "'perhaps' is no mode"),
+        (LEAST + 'group = ""\n', 5, "it must be a text that is not empty"),
+        (LEAST + 'group = "two caches"\n', 5, "a group must be up to 32 letters, digits, - and _"),
+        (LEAST + 'group = ["cache"]\n', 5, "it must be a text"),
         (LEAST + 'objective = "beauty"\n', 5, "an objective must be a name or an expression"),
         (LEAST.replace("unix:/a", "http://a"), 2, "with mutual TLS"),
         (LEAST.replace('agent = "unix:/a"\n', ""), 1, "the file names no agent"),

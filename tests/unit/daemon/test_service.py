@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -29,14 +30,16 @@ pytestmark = pytest.mark.alone
 class Kept:
     """A service whose events are noted."""
 
-    def __init__(self, folder: Path, text: str, *, paused: bool = False, holder: str = "a test") -> None:
+    def __init__(
+        self, folder: Path, text: str, *, paused: bool = False, holder: str = "a test", turns: Turns | None = None
+    ) -> None:
         path = folder / "bayop.toml"
         path.write_text(text, encoding="utf-8")
         self.events: list[Mapping[str, object]] = []
         self.store = Store(folder / "bayop.db")
         reporter = Reporter(self.store, lambda: 0.0, lambda _: None, self.events.append)
         (file,) = DaemonFile.read(path).services
-        self.service = Service(file, self.store, reporter, holder=holder, turns=Turns(), paused=paused)
+        self.service = Service(file, self.store, reporter, holder=holder, turns=turns or Turns(), paused=paused)
 
     def of(self, name: str) -> list[Mapping[str, object]]:
         return [event for event in self.events if event["event"] == name]
@@ -171,6 +174,36 @@ def test_in_quiet_hours_it_watches_and_can_not_be_had_to_search(
     kept.service.end()
     assert kept.service.join(5.0)
     assert [event["why"] for event in kept.of("halted")] == ["quiet"]
+    kept.store.close()
+
+
+def test_while_another_of_its_group_is_searched_it_waits_and_says_so(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    turns = Turns()
+    other = turns.of("web2", group="web")
+    assert other.take(is_asked=False)
+    kept = Kept(tmp_path, service(agent, clients).replace("slo", 'group = "web"\nslo'), turns=turns)
+    assert eventually(lambda: len(kept.of("window")) > 2, within_s=60)
+    assert [event["waits_for"] for event in kept.of("waits")] == ["web2"], "once"
+    assert {event["phase"] for event in kept.of("window")} == {"default"}
+    event = kept.service.standing(()).event()
+    assert (event["doing"], event["waits_for"], machine.cap_w) == ("default", "web2", 120)
+    with pytest.raises(BayopError, match="web can't search now: web2 is searched, or was just now"):
+        kept.service.trigger()
+    other.clear()
+    assert eventually(lambda: any(event["phase"] == "trial" for event in kept.of("window")), within_s=30)
+    assert kept.service.standing(()).event()["waits_for"] is None
+    agent.end(signal.SIGKILL)
+    assert eventually(lambda: bool(kept.of("trouble")), within_s=30)
+    assert not other.take(is_asked=False), "nobody knows what the machine has"
+    agent.start()
+    assert eventually(lambda: len(kept.of("watching")) > 1, within_s=60)
+    kept.service.pause()
+    assert kept.service.lets_go(10.0)
+    assert other.take(is_asked=False)
+    kept.service.end()
+    assert kept.service.join(5.0)
     kept.store.close()
 
 

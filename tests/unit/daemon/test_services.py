@@ -1,12 +1,19 @@
-"""Services as an operator has them: no agent answers here, which keeps nobody from pausing."""
+"""Services as an operator has them: mostly no agent answers here, which keeps nobody from pausing."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.support.agents import AgentProcess, Machine
+from tests.support.patience import eventually
+from tests.support.services import Clients, service
 
 from bayop.daemon.file import DaemonFile, ServiceFile
 from bayop.daemon.halts import Halts
@@ -143,3 +150,57 @@ def test_one_whose_standing_can_not_be_told_keeps_nobody_from_hearing_of_the_oth
     assert (web["doing"], web["paused_by"]) == ("paused", ["operator"])
     assert web["trouble"] == "ValueError: year 10000 is out of range"
     assert "year 10000" not in str(db["trouble"])
+
+
+def test_another_group_is_that_of_the_next_search(tmp_path: Path) -> None:
+    with kept(tmp_path, "web1", "web2") as (services, _, _said):
+        text = (tmp_path / "bayop.toml").read_text(encoding="utf-8")
+        for group, changed in (("web", ["web1", "web2"]), ("web", []), ("cache", ["web1", "web2"])):
+            (tmp_path / "bayop.toml").write_text(text.replace("slo", f'group = "{group}"\nslo'), encoding="utf-8")
+            assert services.take(DaemonFile.read(tmp_path / "bayop.toml").services).begun == changed
+            assert {there._turn.group for there in services._there.values()} == {group}
+
+
+@pytest.mark.alone
+def test_of_a_group_one_is_searched_at_a_time(tmp_path: Path, agent_binary: Path) -> None:
+    clients, events, text = Clients(tmp_path / "clients"), list[Mapping[str, Any]](), ""
+
+    def of(what: str, *names: str) -> list[Mapping[str, Any]]:
+        return [event for event in events if event["event"] == what and event["service"] in names]
+
+    def searched() -> list[tuple[str, float, float]]:
+        """The services as they were searched, and from when to when trials were in effect, in s."""
+        trials = [event for event in of("window", "web1", "web2", "db") if event["phase"] == "trial"]
+        spans = dict[tuple[str, int], tuple[float, float]]()
+        for event in trials:
+            end_s, key = datetime.fromisoformat(event["time"]).timestamp(), (event["service"], event["search"])
+            spans[key] = (spans.get(key, (end_s - event["duration_s"],))[0], end_s)
+        return [(name, *span) for (name, _), span in sorted(spans.items(), key=lambda item: item[1])]
+
+    with ExitStack() as stack:
+        for name in ("web1", "web2", "db"):
+            (tmp_path / name).mkdir()
+            machine = stack.enter_context(Machine(tmp_path / name / "root"))
+            agent = stack.enter_context(AgentProcess(agent_binary, tmp_path / name, machine.root))
+            told = service(agent, clients, name=name)
+            text += told if name == "db" else told.replace("slo", 'group = "web"\nslo')
+        (tmp_path / "bayop.toml").write_text(text, encoding="utf-8")
+        store = stack.enter_context(Store(tmp_path / "bayop.db"))
+        reporter = Reporter(store, time.time, lambda _: None, events.append)
+        services = Services(DaemonFile.read(tmp_path / "bayop.toml").services, store, reporter, holder="a test")
+        services.begin()
+        assert eventually(
+            lambda: len({event["service"] for event in of("search", "web1", "web2", "db")}) == 3, within_s=90
+        )
+        clients.send(7000.0)
+        assert eventually(lambda: all(len(of("search", name)) > 1 for name in ("web1", "web2", "db")), within_s=90)
+        assert services.end()
+
+    spans = [span for span in searched() if span[0] != "db"]
+    assert {name for name, _, _ in spans[:2]} == {"web1", "web2"}
+    assert len(spans) >= 4, "after the change of load, too"
+    assert all(end_s <= start_s for (_, _, end_s), (_, start_s, _) in pairwise(spans))
+    assert of("waits", spans[1][0])[0]["waits_for"] == spans[0][0]
+    db = next(span for span in searched() if span[0] == "db")
+    assert db[1] < spans[1][1], "it did not wait for the first of the others"
+    assert of("waits", "db") == []

@@ -31,5 +31,5 @@ def test_it_is_said_whether_the_last_window_had_the_setting_in_effect(
     current: bool,  # noqa: FBT001
 ) -> None:
     (file,) = files(tmp_path, "web")
-    standing = Standing(file, "hold", setting, last, None, None, (), restored=False, trouble=None, saved=None)
+    standing = Standing(file, "hold", setting, last, None, None, None, (), restored=False, trouble=None, saved=None)
     assert standing.event()["current"] == current

@@ -128,6 +128,8 @@ def _notes(event: Mapping[str, Any]) -> list[str]:
         notes.append(f"paused by {' and '.join(event['paused_by'])}")
     if event["quiet_until"] is not None:
         notes.append(f"quiet hours until {event['quiet_until']}: nothing is tried")
+    if event["waits_for"] is not None:
+        notes.append(f"waits for {event['waits_for']}: of its group one is searched at a time")
     if event["budget_left"] == 0:
         notes.append("the error budget is spent: nothing is tried before the period has rolled on")
     if (saved := event.get("saved")) is not None and saved["power_w"] is not None:

@@ -45,6 +45,7 @@ class _Standing(TypedDict):
     current: bool
     budget_left: float | None
     quiet_until: str | None
+    waits_for: str | None
     paused_by: list[str]
     restored: bool
     trouble: str | None

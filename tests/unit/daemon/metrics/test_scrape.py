@@ -33,7 +33,10 @@ def standing(tmp_path: Path, last: LedgerWindow | None = HOLD) -> Standing:
     (file,) = files(tmp_path, "web", more="[service.web.budget]\nrequests_over = 0.001\n")
     setting: Setting = {"power.cap_w": 90, "nic.rx_usecs@eth0": 50, "cpu.freq_mhz": 2100, "cpu.epp": "x"}
     in_effect = None if last is None else setting
-    return Standing(file, "hold", in_effect, last, 0.25, None, ("operator",), restored=False, trouble=None, saved=SAVED)
+    paused_by = ("operator",)
+    return Standing(
+        file, "hold", in_effect, last, 0.25, None, None, paused_by, restored=False, trouble=None, saved=SAVED
+    )
 
 
 def told(standing: Standing, tally: Tally) -> list[str]:

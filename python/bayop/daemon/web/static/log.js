@@ -16,6 +16,7 @@ const SAYS = {
   forgotten: (f) => `forgot ${f.observations} observations${by(f)}`,
   halted: (f) => (f.why === "quiet" ? "quiet hours: nothing is tried" : "the error budget is spent: nothing is tried"),
   unhalted: () => "may search again",
+  waits: (f) => `waits for ${f.waits_for}: of its group one is searched at a time`,
   polished: (f) => `${f.missed_slo ? "missed the SLO, so again" : "is sure of a better one: holds"} ${format.setting(f.setting)}`,
   "let-go": (f) => `the default is back: ${format.setting(f.setting)} saves nothing`,
   "no-advice": (f) => `no advice: ${f.source} is too far from this machine, or this load`,

@@ -18,6 +18,7 @@ function notices() {
     const said = [];
     if (s.paused_by.length) said.push(["", `Paused by ${s.paused_by.join(" and ")}: the machine ${s.restored ? "has" : "is not known to have"} its own settings, and nothing is searched.`]);
     if (s.quiet_until) said.push(["", `Quiet hours until ${format.time(Date.parse(s.quiet_until) / 1000)}: nothing is tried.`]);
+    if (s.waits_for) said.push(["", `Waits for ${s.waits_for}: of its group one is searched at a time.`]);
     if (s.budget_left === 0) said.push(["bad", "The error budget is spent: nothing is tried before the period has rolled on."]);
     if (s.trouble) said.push(["bad", s.trouble]);
     const text = said.map(([, words]) => words).join("\n");
