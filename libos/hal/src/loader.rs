@@ -3,26 +3,10 @@
 
 mod multiboot2;
 mod pvh;
+mod told;
 
-/// So many bytes of words there are at most.
-pub(crate) const MOST_WORDS: usize = 4096;
-
-const NOT_WHOLE: &str = "what the loader says must be whole";
-const MEMORY_IS_FREE: u32 = 1;
-/// Of an entry of a memory map, which PVH and multiboot2 have alike: start, length, kind, and a reserve.
-const ENTRY_BYTES: usize = 24;
-
-/// What a loader says.
-#[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Told<'a> {
-    /// The words that it was given for us, at most [`MOST_WORDS`] bytes.
-    pub words: &'a [u8],
-    /// Where the free memory ends that begins behind the image.
-    pub memory_end: u64,
-}
-
-/// Memory as the loader left it: so many bytes at an address, if it has them.
-pub(crate) type Memory<'a> = dyn Fn(u64, u64) -> Option<&'a [u8]> + 'a;
+pub(crate) use told::MOST_WORDS;
+use told::{Memory, Told};
 
 /// Reads what a loader says, who begins with `magic` in EAX and `information` in EBX, about a machine with an image that
 /// ends at `image_end`.
@@ -41,40 +25,13 @@ pub(crate) fn read<'a>(
     if told.words.len() > MOST_WORDS { Err("words must be at most 4096 bytes") } else { Ok(told) }
 }
 
-/// Where the free memory ends that has `image_end`.
-fn memory_end(map: &[u8], entry_bytes: usize, image_end: u64) -> Result<u64, &'static str> {
-    if entry_bytes < ENTRY_BYTES {
-        return Err(NOT_WHOLE);
-    }
-    map.chunks_exact(entry_bytes)
-        .filter(|entry| u32_at(entry, 16) == Some(MEMORY_IS_FREE))
-        .find_map(|entry| {
-            let start = u64_at(entry, 0)?;
-            let end = start.checked_add(u64_at(entry, 8)?)?;
-            (start..end).contains(&image_end).then_some(end)
-        })
-        .ok_or("the memory map must have the image's memory")
-}
-
-/// Text of C without the zero that must end it.
-fn until_zero(bytes: &[u8]) -> Option<&[u8]> {
-    bytes.iter().position(|byte| *byte == 0).map(|len| &bytes[..len])
-}
-
-fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    bytes.get(offset..)?.first_chunk().map(|number| u32::from_le_bytes(*number))
-}
-
-fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
-    bytes.get(offset..)?.first_chunk().map(|number| u64::from_le_bytes(*number))
-}
-
 #[cfg(test)]
 mod tests {
     extern crate std;
     use std::vec;
     use std::vec::Vec;
 
+    use super::told::{ENTRY_BYTES, NOT_WHOLE, memory_end};
     use super::*;
 
     /// Where the tests' memory begins and the image ends, and what free memory is said to be.

@@ -1,8 +1,8 @@
 //! From a frame to its answer: ARP, ICMP's echo, and TCP and UDP with a service behind their ports.
 
-mod datagrams;
-
 mod cores;
+mod datagrams;
+mod entry;
 mod exchange;
 mod moving;
 
@@ -22,9 +22,9 @@ use crate::wire::tcp::{Flags, Segment};
 use crate::wire::{arp, icmp, tcp, udp};
 
 pub use cores::Cores;
+use entry::Entry;
 pub use exchange::Exchange;
-use exchange::Route;
-use moving::Among;
+use exchange::{Among, Route};
 
 /// Of so many connections, the newest, each may still owe its first acknowledgment; an older one that does is
 /// forgotten.
@@ -61,18 +61,6 @@ pub struct Stack<S: Service> {
     among: Option<Among<S::Session>>,
     news: Arc<AtomicBool>,
     is_parked: bool,
-}
-
-#[derive(Debug)]
-struct Entry<Session> {
-    connection: Connection,
-    session: Session,
-    /// The service knows of it.
-    is_open: bool,
-    /// Other cores find it by the exchange.
-    is_listed: bool,
-    /// The core by whose queue its SYN came.
-    home: usize,
 }
 
 impl<S: Service> Stack<S> {

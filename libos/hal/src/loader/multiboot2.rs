@@ -1,6 +1,6 @@
 //! Multiboot2's boot information: its length, then tags (Multiboot2 Specification 2.0, section 3.6).
 
-use super::{Memory, NOT_WHOLE, Told, memory_end, u32_at, until_zero};
+use super::told::{Memory, NOT_WHOLE, Told, memory_end, u32_at, until_zero};
 
 pub(super) const MAGIC: u32 = 0x36D7_6289;
 

@@ -1,6 +1,6 @@
 //! PVH's start information: `struct hvm_start_info` of Xen's start_info.h, and what that points to.
 
-use super::{ENTRY_BYTES, MOST_WORDS, Memory, NOT_WHOLE, Told, memory_end, u32_at, u64_at, until_zero};
+use super::told::{ENTRY_BYTES, MOST_WORDS, Memory, NOT_WHOLE, Told, memory_end, u32_at, u64_at, until_zero};
 
 const MAGIC: u32 = 0x336E_C578;
 const BYTES: u64 = 56;

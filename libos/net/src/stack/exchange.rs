@@ -5,10 +5,12 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::sync::atomic::AtomicBool;
 
 use spin::Mutex;
 
-use super::{Cores, Entry};
+use super::cores::Cores;
+use super::entry::Entry;
 use crate::device::Frame;
 use crate::tcp::Key;
 
@@ -19,6 +21,31 @@ const MAX_LETTERS: usize = 256;
 pub struct Exchange<Session> {
     pub(super) cores: Arc<Cores>,
     inner: Mutex<Inner<Session>>,
+}
+
+/// A stack's place among those of other cores.
+#[derive(Debug)]
+pub(super) struct Among<Session> {
+    pub exchange: Arc<Exchange<Session>>,
+    /// The core's number.
+    pub own: usize,
+    /// By whose queue the frame came that is being served.
+    pub via: usize,
+    /// The changes of how many cores serve that were seen.
+    pub seen: usize,
+    /// Where in the table to go on looking for what belongs to other cores.
+    pub next_slot: Option<usize>,
+}
+
+impl<Session> Among<Session> {
+    /// Whether there is something for the core to attend to.
+    pub fn news(&self) -> Arc<AtomicBool> {
+        self.exchange.cores.news(self.own)
+    }
+
+    pub fn new(exchange: Arc<Exchange<Session>>, own: usize) -> Among<Session> {
+        Among { exchange, own, via: own, seen: 0, next_slot: None }
+    }
 }
 
 /// A frame that another core has received.

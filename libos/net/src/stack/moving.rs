@@ -24,42 +24,16 @@
 //! such strangers, and not even for them before the number has changed once. No queue of the NIC is switched off instead:
 //! it would choose anew for every flow, for those of the cores that serve, too.
 
-use alloc::sync::Arc;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 
 use super::Stack;
-use super::exchange::{Exchange, Route};
+use super::exchange::{Among, Route};
 use crate::device::{Frame, Transmit};
 use crate::service::Service;
 use crate::tcp::{Key, NEVER, State, Timer};
 
 /// So many places of the table are looked at in a turn.
 const SLOTS_A_TURN: usize = 256;
-
-/// A stack's place among those of other cores.
-#[derive(Debug)]
-pub(super) struct Among<Session> {
-    pub exchange: Arc<Exchange<Session>>,
-    /// The core's number.
-    own: usize,
-    /// By whose queue the frame came that is being served.
-    via: usize,
-    /// The changes of how many cores serve that were seen.
-    seen: usize,
-    /// Where in the table to go on looking for what belongs to other cores.
-    next_slot: Option<usize>,
-}
-
-impl<Session> Among<Session> {
-    /// Whether there is something for the core to attend to.
-    pub fn news(&self) -> Arc<AtomicBool> {
-        self.exchange.cores.news(self.own)
-    }
-
-    pub fn new(exchange: Arc<Exchange<Session>>, own: usize) -> Among<Session> {
-        Among { exchange, own, via: own, seen: 0, next_slot: None }
-    }
-}
 
 impl<S: Service> Stack<S> {
     /// Whether to call [`attend`](Self::attend).
