@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, new_table, print_json
@@ -63,17 +64,42 @@ def run(args: argparse.Namespace) -> int:
     """Sends the requests and prints what they saw."""
     from bayop.load import generator
 
-    result = generator.run(_plan(args))
+    plan = _plan(args)
+    with _Load(plan) as load:
+        result = generator.run(plan)
     if result.report.interrupted:
         raise KeyboardInterrupt
     if wrong := _failures(result):
         raise InputError(wrong=wrong, place=args.url, hint="; ".join(result.troubles) or None)
-    window = window_of(result)
+    window = window_of(result) | load.event
     if args.json:
         print_json(window)
     else:
         _show(window)
     return 0
+
+
+class _Load:
+    """What a server is asked meanwhile, by all of its clients, where it counts that itself."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.event: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        self._before, self._start_s = self._answered(), time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        duration_s, after = time.monotonic() - self._start_s, self._answered()
+        # A server that has begun anew meanwhile has counted less.
+        if self._before is not None and after is not None and after > self._before:
+            self.event = {"qps": (after - self._before) / duration_s}
+
+    def _answered(self) -> int | None:
+        from bayop.load.answered import answered
+
+        return answered(self._plan.dialect, self._plan.servers[0])
 
 
 def window_of(result: Result) -> dict[str, object]:
@@ -146,7 +172,8 @@ def _light_qps(text: str) -> float:
 
 
 def _show(window: dict[str, Any]) -> None:
-    table = new_table(f"{window['requests']:,} requests in {window['duration_s']:g} s")
+    load = f"; the server answers {window['qps']:,.0f} requests/s" if "qps" in window else ""
+    table = new_table(f"{window['requests']:,} requests in {window['duration_s']:g} s{load}")
     for column in ("quantile", "latency", "standard deviation"):
         table.add_column(column, justify="right")
     for q in _QUANTILES:

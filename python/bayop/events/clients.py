@@ -34,7 +34,8 @@ LOAD: Final = (
 )  # fmt: skip
 PROBE: Final = Event(
     "window",
-    "What the probe's requests saw: the quantiles that enough of them lie beyond, and their relative sds.",
+    "What the probe's requests saw: the quantiles that enough of them lie beyond, and their relative sds; and `qps`, "
+    "the requests/s of all clients, where the server counts them.",
     {"vantage": TEXT, "duration_s": NUMBER, "requests": COUNT, "mean_us": NUMBER, "relative_sd": QUANTITIES},
     more=NUMBER,
 )

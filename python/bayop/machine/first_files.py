@@ -206,6 +206,7 @@ def _latency(inventory: Inventory) -> list[str]:
             'latency = "./p99.sh"',
         ]
     name, port = inventory.services[0]
+    probe = PROBES[name].format(host=inventory.host, port=port)
     others = "".join(f", {name} on port {port}" for name, port in inventory.services[1:])
     return [
         *_comment(
@@ -213,11 +214,16 @@ def _latency(inventory: Inventory) -> list[str]:
             "bayop where the clients are, since what this machine sends to itself passes no NIC. Better, where you "
             "have them: the clients' own numbers, by prometheus:URL?query=PROMQL or a command."
         ),
-        f'latency = "probe:{PROBES[name].format(host=inventory.host, port=port)}"',
-        "",
-        "# The service's own load in requests/s, which a probe does not see.",
-        "# qps = 100000",
+        f'latency = "probe:{probe}"',
+        *_load(probe),
     ]
+
+
+def _load(probe: str) -> list[str]:
+    """Of who counts no requests: memcached and Redis do."""
+    if not probe.startswith("http:"):
+        return []
+    return ["", "# The service's own load in requests/s, which a probe does not see.", "# qps = 100000"]
 
 
 def _knobs(inventory: Inventory) -> list[str]:

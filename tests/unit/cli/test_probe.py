@@ -1,11 +1,14 @@
-"""What `bayop probe` says of requests that failed."""
+"""What `bayop probe` says of requests that failed, and of the server's load."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.support.load_results import load_result
+from tests.support.servers import free_port, memcached_on
 
-from bayop.cli import main
+from bayop.cli import main, probe
 from bayop.load import generator
 
 
@@ -27,3 +30,19 @@ def test_an_error_is_told_from_no_answer(
     monkeypatch.setattr(generator, "run", lambda _: load_result([100.0], **{"intended": 206} | counts))
     assert main(["probe", "redis://h"]) == 2
     assert capsys.readouterr().err == f"error: {said} (redis://h)\n"
+
+
+def test_the_load_is_what_the_server_says_that_it_has_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    with memcached_on(port := free_port()):
+        assert main(["probe", f"memcached://127.0.0.1:{port}", "--qps", "1k", "--window", "500ms", "--json"]) == 0
+    window = json.loads(capsys.readouterr().out)
+    assert 300 < window["qps"] < 1500, "of the probe alone, which takes its time to begin"
+
+
+def test_a_server_that_counts_nothing_has_no_load(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(generator, "run", lambda _: load_result([100.0]))
+    monkeypatch.setattr(probe, "window_of", lambda _: {"event": "window"})
+    assert main(["probe", "http://127.0.0.1:9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"event": "window"}

@@ -1,0 +1,47 @@
+"""How many requests a server has answered, by its own count, which whoever else asks it is in."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from typing import Final
+
+from bayop.load.plan import Dialect
+
+_TIMEOUT_S: Final = 1.0
+_MOST_BYTES: Final = 1 << 20
+
+_MEMCACHED: Final = (b"stats\r\nquit\r\n", re.compile(rb"^STAT cmd_(?:get|set) (\d+)\r?$", re.MULTILINE))
+_ASKED: Final[Mapping[Dialect, tuple[bytes, re.Pattern[bytes]]]] = {
+    "memcached": _MEMCACHED,
+    "memcached-binary": _MEMCACHED,
+    "redis": (b"INFO stats\r\nQUIT\r\n", re.compile(rb"^total_commands_processed:(\d+)\r?$", re.MULTILINE)),
+}
+"""What each is asked, and the counters in what it answers, whose sum it is: of memcached its reads and writes."""
+
+
+def answered(dialect: Dialect, server: str) -> int | None:
+    """How many requests a server has answered since it began.
+
+    Args:
+        dialect: What it speaks.
+        server: `host:port`, or `[v6]:port`.
+
+    Returns:
+        None where it does not say that, or can't be asked.
+    """
+    if dialect not in _ASKED:
+        return None
+    question, counters = _ASKED[dialect]
+    host, _, port = server.rpartition(":")
+    said = b""
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_TIMEOUT_S) as connection:
+            connection.sendall(question)
+            while len(said) < _MOST_BYTES and (more := connection.recv(1 << 16)):
+                said += more
+    except OSError:
+        return None
+    counts = [int(count) for count in counters.findall(said)]
+    return sum(counts) if counts else None
