@@ -147,6 +147,28 @@ def test_one_command_makes_the_machine_observed(installed: Machine) -> None:
     assert (attempt.returncode, "names services already" in attempt.stderr) == (2, True)
 
 
+def test_one_word_more_makes_it_advised(installed: Machine) -> None:
+    """By a memcached that is one by its name, and a NIC that is half of a pair."""
+    installed.run("ip", "link", "add", "server0", "type", "veth", "peer", "name", "client0")
+    installed.run("ln", "--symbolic", "/usr/bin/python3", "/var/cache/memcached")
+    installed.run("systemd-run", "--unit=memcached", "/var/cache/memcached", "-m", "http.server", "11211")
+    installed.wait_until(lambda: ":11211" in installed.run("ss", "--listening", "--tcp", "--numeric").stdout)
+    installed.run("systemctl", "stop", "bayop")
+    file = installed.path(FILE)
+    file.write_text(file.read_text(encoding="utf-8").partition("\n# Added by")[0], encoding="utf-8")
+    asked = ["--mode", "advise", "--latency", "/usr/local/bin/p99", "--slo", "p99<1ms"]
+    assert "Advised: memcached" in installed.run("bayop", "init", "--start", *asked).stdout
+    said = installed.run("bayop", "run", FILE, "--check").stdout
+    assert "would make advice of the twin linux-memcached" in said
+    with file.open("a", encoding="utf-8") as text:
+        text.write("[service.memcached.policy]\nwatch_s = 1\n")
+    installed.run("systemctl", "reload", "bayop")
+    installed.wait_until(lambda: "advice" in installed.run("bayop", "history", FILE, "--of", "event").stdout)
+    assert '"held":[]' in installed.run(*CURL, "http://agent/v1/status").stdout.replace(" ", "")
+    installed.run("systemctl", "stop", "memcached")
+    installed.run("sh", "-c", "rm /var/cache/memcached; ip link delete server0")
+
+
 def test_the_service_is_a_user_without_rights(installed: Machine) -> None:
     pid = installed.run("systemctl", "show", "--value", "--property=MainPID", "bayop").stdout.strip()
     status = installed.run("cat", f"/proc/{pid}/status").stdout

@@ -22,9 +22,14 @@ from jsonschema import Draft202012Validator
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
 from tests.support.patience import eventually
 from tests.support.schemas import closed
+from tests.support.servers import free_port, memcached_on
 from tests.support.services import Clients, service
 
 from bayop.events import ERROR, EVENTS, schema
+from bayop.live.agent.address import SOCKET
+from bayop.machine.first_files import Inventory, Nic
+from bayop.machine.first_service import first_service
+from bayop.slo import Slo
 
 # Whether seconds are kept shows on a machine that does nothing else.
 pytestmark = pytest.mark.alone
@@ -166,6 +171,32 @@ def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_fol
         proven = run.until("advice-proven")
         assert abs(proven["errors"]["power_w"]) < 0.1
         assert run.end() == 0
+
+
+def test_what_init_writes_is_advised_by_an_agent_that_allows_nothing(
+    tmp_path: Path, agent_binary: Path, machine: Machine
+) -> None:
+    """A memcached that is probed, whose load the probe counts; test_package_brain.py has init itself."""
+    nic = Nic("eth0", "ixgbe", has_default_route=True, rx_packets=9)
+    knobs = {"nic.rx_usecs": {"eth0": (0.0, 1000.0, 1.0)}}
+    port, file = free_port(), tmp_path / "bayop.toml"
+    found = Inventory("web1", [nic], services=[("memcached", port)], knobs=knobs, findings=[])
+    probe = f"probe:memcached://127.0.0.1:{port} --qps 2k"  # with fewer, a twin takes its time
+    _, text = first_service(found, probe, Slo.parse("p50<1s"), "advise")
+    with (
+        memcached_on(port),
+        AgentProcess(agent_binary, tmp_path, machine.root, mode="observe", allow={}) as agent,
+    ):
+        file.write_text(text.replace(f'"{SOCKET}"', f'"{agent.address}"') + "[service.memcached.policy]\nwatch_s = 1\n")
+        assert said("run", str(file), "--check", "--json")[-1]["problems"] == []
+        with running(file) as run:
+            assert eventually(lambda: bool(run.events("advice") + run.events("no-advice")), within_s=LATEST_S), (
+                run.said()
+            )
+            advice, *_ = run.events("advice") + run.events("no-advice")
+            assert advice["source"] == "the twin linux-memcached"
+            assert 500 < advice["qps"] < 4000, "the probe's own requests"
+            assert run.end() == 0
 
 
 def test_what_is_held_is_explained_and_history_becomes_a_table(

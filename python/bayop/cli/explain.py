@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             raise
         raise error.but(hint="name the bayop.toml itself: which agent and SLO are meant is not in its state") from error
     service, state = _service_of(file, args.service), running.remembered(file)
-    space = space_of(service.live, client_of(service.live)).without_auto()
+    space = space_of(service.live, client_of(service.live), writes=service.mode == "apply").without_auto()
     what = explained(service, state, space)
     if args.json:
         for event in _events(service, what):

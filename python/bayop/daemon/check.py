@@ -114,7 +114,7 @@ class _Check:
     def _check_advise(self, client: AgentClient) -> None:
         service = self._service
         with self._place("knobs"):
-            space = space_of(service.live, client).without_auto()
+            space = space_of(service.live, client, writes=False).without_auto()
             with self._place("", "advise_from" if service.advise_from else "twin" if service.twin else "mode"):
                 quantities = {*service.slo.quantities, *service.objective.quantities}
                 remembered = known(self._file.state, service.name, knobs=space.ids, quantities=quantities)

@@ -265,8 +265,9 @@ class Service:
     def _keep(self) -> None:
         file = self.file
         client = client_of(file.live)
-        space = None if file.mode == "observe" else space_of(file.live, client).without_auto()
-        written = space if file.mode == "apply" else None
+        writes = file.mode == "apply"
+        space = None if file.mode == "observe" else space_of(file.live, client, writes=writes).without_auto()
+        written = space if writes else None
         self.has_reached = True
         self._judge = self._judge_of(space)
         machine = LivePlant(file, client, written, holder=self._holder, fell_back=self._on_fall_back, pause=self._wait)

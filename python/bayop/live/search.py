@@ -33,14 +33,23 @@ def client_of(live: LiveFile) -> AgentClient:
     return AgentClient.at(live.agent, live.credentials)
 
 
-def space_of(live: LiveFile, client: AgentClient) -> Space:
+def space_of(live: LiveFile, client: AgentClient, *, writes: bool = True) -> Space:
     """What a file lets be searched.
+
+    Args:
+        live: The file.
+        client: Its agent.
+        writes: Whether settings are to be written, so that the agent must allow its knobs.
 
     Raises:
         BayopError: the machine or its agent does not have it; a knob that the file names has its line as the place.
     """
     return agent_space(
-        client.knobs(), only=live.knobs, ranges=live.ranges, place=lambda knob_id: live.toml.place("knobs", knob_id)
+        client.knobs(),
+        only=live.knobs,
+        ranges=live.ranges,
+        place=lambda knob_id: live.toml.place("knobs", knob_id),
+        writes=writes,
     )
 
 

@@ -25,6 +25,7 @@ def agent_space(
     only: Sequence[str] = (),
     ranges: Mapping[str, Range] | None = None,
     place: Callable[[str], str] | None = None,
+    writes: bool = True,
 ) -> Space:
     """The knobs that a search of this machine is about, each of which can also be left alone.
 
@@ -33,23 +34,27 @@ def agent_space(
         only: Ids of the knobs to search; none for all that BayOp may write.
         ranges: For some of them, the numbers to choose from.
         place: Where a knob of `only` was named, for errors; None where they know it best.
+        writes: Whether settings are to be written; else a knob of `only` that the agent allows nowhere has the values
+            that the hardware takes.
 
     Raises:
         InputError: a knob is unknown, a range does not fit, or a knob has too many values to search.
-        UnsupportedError: the machine does not have a knob, or its agent does not allow it.
+        UnsupportedError: the machine does not have a knob, or its agent does not allow what is to be written.
     """
+    known = writable_knob if writes else _known_knob
     ranges = ranges or {}
     if len(set(only)) != len(only):
         raise InputError("a search must have each knob once", value=", ".join(only), parameter="only")
     if only:
-        knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(writable_knob(machine, id_))) for knob_id in only]  # type: ignore[misc]
+        knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(known(machine, id_))) for knob_id in only]  # type: ignore[misc]
     else:
         writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
         knobs = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
         if not knobs:
             raise UnsupportedError(
                 wrong="the agent allows none of this machine's knobs",
-                hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
+                hint=(_ALLOW_HINT.format(id=RX_USECS) if writes else "name those that the search would be about")
+                + "; bayop knobs --agent ADDRESS shows what the machine has",
             )
     check_ranges(ranges, [knob.id for knob in knobs])
     return Space(
@@ -82,6 +87,15 @@ def writable_knob(machine: MachineKnobs, knob_id: str) -> MachineKnob:
         InputError: there is no such knob.
         UnsupportedError: the machine has none, or the agent must not write it.
     """
+    knob = _known_knob(machine, knob_id)
+    if not is_writable(knob):
+        raise UnsupportedError(
+            wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
+        )
+    return knob
+
+
+def _known_knob(machine: MachineKnobs, knob_id: str) -> MachineKnob:
     by_id = {knob.id: knob for knob in machine.knobs}
     knob = by_id.get(knob_id)
     if knob is None and knob_id in machine.why_missing:
@@ -90,10 +104,6 @@ def writable_knob(machine: MachineKnobs, knob_id: str) -> MachineKnob:
         )
     if knob is None:
         raise no_knob(knob_id, [*by_id, *machine.why_missing])
-    if not is_writable(knob):
-        raise UnsupportedError(
-            wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
-        )
     return knob
 
 
@@ -103,8 +113,13 @@ def is_writable(knob: MachineKnob) -> bool:
 
 
 def _knob(machine_knob: MachineKnob) -> Knob:
-    """One knob for all its places: a search sets them alike, so it has the values that every place takes."""
+    """One knob for all its places: a search sets them alike, so it has the values that every place takes.
+
+    Where none may be written, they are those of the hardware.
+    """
     domains = [place.allowed.values for place in machine_knob.places if place.allowed is not None]
+    if not domains:
+        domains = [place.domain.values for place in machine_knob.places]
     try:
         return Knob(machine_knob.id, reduce(_common, domains), auto=True, safest=machine_knob.safest)
     except BayopError as error:

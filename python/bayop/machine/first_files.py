@@ -226,13 +226,19 @@ def _load(probe: str) -> list[str]:
     return ["", "# The service's own load in requests/s, which a probe does not see.", "# qps = 100000"]
 
 
-def _knobs(inventory: Inventory) -> list[str]:
+def knob_ranges(inventory: Inventory) -> dict[str, str]:
+    """The knobs of a first search with their values, as a file has them: the delay of one NIC, and the frequency."""
     nic, ranges = inventory.nic(), {}
     if nic is not None:
         ids = [RX_USECS] if nic.name in inventory.knobs.get(RX_USECS, {}) else _deferral(inventory, nic)
         ranges = {knob_id: _range(knob_id, inventory.knobs[knob_id][nic.name]) for knob_id in ids}
     if FREQ_MHZ in inventory.knobs:
         ranges[FREQ_MHZ] = "all"
+    return ranges
+
+
+def _knobs(inventory: Inventory) -> list[str]:
+    ranges = knob_ranges(inventory)
     if not ranges:
         return _comment("No knob of this machine could be chosen; bayop doctor says what is missing.")
     lines = [f'"{knob_id}" = "{text}"' for knob_id, text in ranges.items()]

@@ -53,6 +53,8 @@ def test_a_folder_that_can_t_be_made_is_said(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--mode", "advise"], "--mode is for a service that is started"),
+        (["--start", "--mode", "apply"], "--mode"),
         (["--latency", "./p99.sh"], "--latency is for a service that is started"),
         (["--slo", "p99<1ms"], "--slo is for a service that is started"),
         (["--start", "--root", str(MACHINES)], "a recorded machine can't be started"),

@@ -66,6 +66,20 @@ def test_advice_is_made_of_something(tmp_path: Path, agent: AgentProcess, machin
     assert machine.cap_w == 120
 
 
+def test_advice_needs_no_knob_that_the_agent_allows(
+    tmp_path: Path, agent_binary: Path, machine: Machine, clients: Clients
+) -> None:
+    with AgentProcess(agent_binary, tmp_path, machine.root, mode="observe", allow={}) as agent:
+        named = 'twin = "linux-memcached"\nmode = "advise"'
+        text = service(agent, clients, mode="advise").replace('mode = "advise"', named)
+        found = finding(tmp_path, text)
+        assert (found.problems, found.would[1]) == ([], "would make advice of the twin linux-memcached")
+        (problem,) = finding(tmp_path, text.replace('mode = "advise"', 'mode = "apply"')).problems[1:]
+        assert "power.cap_w is not on the agent's allow-list" in problem.message
+        (problem,) = finding(tmp_path, text.replace('[service.web.knobs]\n"power.cap_w" = "60:120:5"\n', "")).problems
+        assert "name those that the search would be about" in str(problem.hint)
+
+
 def test_what_may_surprise_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
     lease = Lease(agent.client, holder="alice")
     found = finding(tmp_path, service(agent, clients, more="silence_s = 0.5"))

@@ -76,6 +76,16 @@ def test_other_knobs_are_searched_when_they_are_named() -> None:
     assert space["power.cap_w"].numbers() == tuple(range(60, 121, 5))
 
 
+def test_what_is_not_written_need_not_be_allowed() -> None:
+    space = agent_space(LAPTOP, only=["cpu.epp", FREQ_MHZ], writes=False)
+    assert (space["cpu.epp"].domain, space[FREQ_MHZ].domain) == (WIDE, Choices((1300, 2100, 2900)))
+    with pytest.raises(UnsupportedError, match=r"the machine has no idle\.governor"):
+        agent_space(LAPTOP, only=["idle.governor"], writes=False)
+    with pytest.raises(UnsupportedError, match="allows none") as caught:
+        agent_space(machine(knob(RX_USECS, None)), writes=False)
+    assert str(caught.value.hint).startswith("name those")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "common"),
     [

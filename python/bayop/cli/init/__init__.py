@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import socket
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from bayop import _core
 from bayop.cli import doctor
@@ -16,6 +17,7 @@ from bayop.cli.terminal.new_files import CONFIGURATION, create
 from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import InputError, unwritable
 from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
+from bayop.machine.first_service import FirstMode
 from bayop.machine.verdict import METER
 from bayop.slo import Slo
 
@@ -24,8 +26,15 @@ EXAMPLE: Final = """\
   bayop init --out web1 --json
   bayop init --root tests/machines/intel-acpi-cpufreq.tree --out papers-server
   bayop init --start
+  bayop init --start --mode advise
   bayop init --start --slo 'p99<1ms' --latency 'probe:http://127.0.0.1:8080/'
 """
+
+_SAID: Final[Mapping[FirstMode, str]] = {
+    "observe": "Observed: {service}. What is seen: bayop status --file {file}; bayop history {file} --of window",
+    "advise": "Advised: {service}. What is said: bayop history {file} --of event; what is missing: bayop run {file} "
+    "--check",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start",
         action="store_true",
-        help=f"instead, with both packages installed: add the service that listens here to {FILE}, observed, and "
+        help=f"instead, with both packages installed: add the service that listens here to {FILE}, and "
         "start the agent and bayop run now and at every boot (needs root)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=get_args(FirstMode),
+        help="with --start: observe it, or also say what a search would find and save (default: observe); neither "
+        "writes anything to the machine",
     )
     parser.add_argument(
         "--latency", metavar="SOURCE", help="with --start: where its latency comes from (default: a probe)"
@@ -57,14 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Looks at the machine and writes both files, or neither; or starts to observe it.
+    """Looks at the machine and writes both files, or neither; or starts to observe or advise it.
 
     Raises:
         InputError: flags that exclude each other.
     """
     if args.start:
         return _start(args)
-    for flag, value in (("--latency", args.latency), ("--slo", args.slo)):
+    for flag, value in (("--mode", args.mode), ("--latency", args.latency), ("--slo", args.slo)):
         if value is not None:
             raise InputError(wrong=f"{flag} is for a service that is started", place=flag, hint="add --start")
     with doctor.recording(args.root) as root:
@@ -85,12 +100,11 @@ def _start(args: argparse.Namespace) -> int:
     if args.root is not None:
         raise InputError(wrong="a recorded machine can't be started", place="--start", hint="leave --root out")
     inventory = _look(None)
-    service, written = start(inventory, args.latency, args.slo or Slo.parse(arguments.DEFAULT_SLO))
+    mode: FirstMode = args.mode or "observe"
+    service, written = start(inventory, args.latency, args.slo or Slo.parse(arguments.DEFAULT_SLO), mode)
     _tell(args, inventory, written)
     if not args.json:
-        console().print(
-            literal(f"Observed: {service}. What is seen: bayop status --file {FILE}; bayop history {FILE} --of window")
-        )
+        console().print(literal(_SAID[mode].format(service=service, file=FILE)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`bayop init --start`: from both packages to a service that is observed, in one command."""
+"""`bayop init --start`: from both packages to a service that is observed, or advised, in one command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayop.cli.flags.running import FILE
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
 from bayop.files import read_text, write_whole
 from bayop.machine.first_files import Inventory, power_lines
-from bayop.machine.first_service import HEAD, first_service
+from bayop.machine.first_service import HEAD, FirstMode, first_service
 from bayop.slo import Slo
 from bayop.toml_file import TomlFile
 
@@ -20,7 +20,7 @@ AGENT_FILE: Final = Path("/etc/bayop/agent.toml")
 UNITS: Final = ("bayop-agent.service", "bayop.service")
 
 
-def start(inventory: Inventory, latency: str | None, slo: Slo) -> tuple[str, list[Path]]:
+def start(inventory: Inventory, latency: str | None, slo: Slo, mode: FirstMode) -> tuple[str, list[Path]]:
     """Adds the service to the file, enables and starts both units; returns its name, and the files that were written.
 
     Without a power meter the agent estimates, by a model that is added to its configuration where it says nothing of
@@ -28,12 +28,13 @@ def start(inventory: Inventory, latency: str | None, slo: Slo) -> tuple[str, lis
 
     Raises:
         UnsupportedError: the user is not root, or the units are not installed.
-        InputError: the file names services already, none is here, or a file can't be read or written.
+        InputError: the file names services already, none is here, or none of which the mode can say anything; or a
+            file can't be read or written.
         BayopError: systemd could not start them.
     """
     _check_can()
     text = _without_service()
-    name, table = first_service(inventory.services, latency, slo)
+    name, table = first_service(inventory, latency, slo, mode)
     written = [FILE]
     if not inventory.has_meter and "power" not in TomlFile(AGENT_FILE).table_names():
         lines = "\n".join(["", "# Added by bayop init --start.", *power_lines(inventory)])
