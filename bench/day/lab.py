@@ -135,7 +135,7 @@ def _play(args: argparse.Namespace) -> int:
             server = LabServer(machine, agent, Path(folder))
             record = record_of(plan, server)
             display = Display(record)
-            play_rig_day(plan, server, record, display.on_turn)
+            play_rig_day(plan, server, record, display)
     out = environment.results_folder(args.out)
     environment.write(out, "bench.day.lab", sys.argv[1:])
     (out / "lab.json").write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")

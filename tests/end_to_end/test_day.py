@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import msgspec
 import pytest
@@ -38,11 +39,11 @@ def test_each_hour_has_a_turn_of_each_and_everything_is_put_back(agent_binary: P
     validator = Draft202012Validator(closed(schema("day", [*EVENTS["day"], ERROR])))
     for event in events:
         validator.validate(event)
-    assert [event["event"] for event in events] == ["start", *["turn"] * 4, "data", "result"]
-    assert sorted((event["hour"], event["who"]) for event in events[1:5]) == [
+    assert [event["event"] for event in events] == ["start", "page", *["turn"] * 4, "data", "result"]
+    assert sorted((event["hour"], event["who"]) for event in events[2:6]) == [
         (0, "bayop"), (0, "default"), (1, "bayop"), (1, "default"),
     ]  # fmt: skip
-    assert all(event["requests"] > 3000 for event in events[1:5])
+    assert all(event["requests"] > 3000 for event in events[2:6])
     assert events[-1]["restored"] is True
     assert events[-1]["trials"] >= 1 or events[-1]["searches"] == 0
     record = msgspec.json.decode((tmp_path / "data.json").read_bytes(), type=RigDay)
@@ -60,6 +61,8 @@ def test_whatever_ends_it_takes_everything_down(agent_binary: Path, tmp_path: Pa
     ) as run:
         assert run.stdout is not None
         folder = json.loads(run.stdout.readline())["machine"].split("unix:")[1].split("/agent.sock")[0]
+        with urlopen(json.loads(run.stdout.readline())["url"] + "api/services", timeout=10) as page:  # noqa: S310 -- http
+            assert "memcached" in page.read().decode()
         assert json.loads(run.stdout.readline())["event"] == "turn"
         assert processes(folder)
         run.send_signal(number)

@@ -125,6 +125,7 @@ DAY: Final = (
         {"machine": TEXT, "slo": TEXT, "objective": TEXT, "curve": TEXT, "hourly_qps": each(NUMBER), "hour_s": NUMBER,
          "seed": COUNT, "busy_before": maybe(NUMBER)},
     ),
+    Event("page", "`bayop run` serves its page until the day is over.", {"url": TEXT}),
     Event(
         "turn",
         "A half of an hour is over, served by the default alone or with `bayop run`. `latency_us` is at the SLO's "

@@ -93,7 +93,7 @@ def _play(args: argparse.Namespace, plan: RigDayPlan, machine: Any) -> RigDay:  
     record = record_of(plan, machine)
     display = _Events(record) if args.json else _display(record)
     with rig.recorded(record, args, display.on_data):
-        play_rig_day(plan, machine, record, display.on_turn)
+        play_rig_day(plan, machine, record, display)
     display.on_end(write_report(record, args.out, __version__))
     return record
 
@@ -108,6 +108,9 @@ class _Events:
         }
         more = {"hourly_qps": [round_significant(qps) for qps in record.hourly_qps]}
         print_json({"event": "start", **start, **more, "busy_before": record.busy_before})
+
+    def on_page(self, url: str) -> None:
+        print_json({"event": "page", "url": url})
 
     def on_turn(self, turn: Turn) -> None:
         from bayop.experiments.rig.day.summary import work_of

@@ -27,6 +27,10 @@ class Display:
         for sentence in caveats(record):
             self._console.print(sentence)
 
+    def on_page(self, url: str) -> None:
+        """The page is served."""
+        self._console.print(f"[bold]Watch:[/bold] {url}")
+
     def on_turn(self, turn: Turn) -> None:
         """A turn is over."""
         work = work_of([turn])

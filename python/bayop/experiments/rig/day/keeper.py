@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -28,7 +29,13 @@ _MOST: Final = 10**9
 _BREACH_REST: Final = 1 / 6
 """Ten minutes of an hour, as `bayop run` has it by default."""
 
+_PAGE: Final = re.compile(r"^the page is at (http://\S+)$", re.MULTILINE)
+"""How it says where its page is."""
+
 _FILE: Final = """\
+[web]
+listen = "127.0.0.1:0"
+
 [service.{service}]
 agent = {agent}
 latency = {latency}
@@ -69,7 +76,12 @@ class Keeper:
         objective: What is minimised.
         headroom: How far settings are held below the SLO's limit, as a share of it.
         hour_s: How long an hour takes, in s.
+
+    Attributes:
+        page_url: Where its page is, on this machine, once it runs.
     """
+
+    page_url: str
 
     def __init__(
         self, server: Server, *, latency: str, slo: str, objective: str, headroom: float, hour_s: float
@@ -90,7 +102,7 @@ class Keeper:
         )
 
     def __enter__(self) -> Self:
-        """Starts it.
+        """Starts it, and waits for its page.
 
         Raises:
             BayopError: it does not answer.
@@ -100,6 +112,7 @@ class Keeper:
         ends = time.monotonic() + _START_S
         while True:
             try:
+                self.page_url = self._page()  # from then on it has its service
                 self.pause()
             except UnsupportedError:
                 self.check()
@@ -144,6 +157,11 @@ class Keeper:
         """
         self._say("resume")
 
+    def _page(self) -> str:
+        if (said := _PAGE.search(self._said())) is None:
+            raise UnsupportedError(wrong="bayop run does not say where its page is", place=str(self._log))
+        return said[1]
+
     def check(self) -> None:
         """Raises when it has ended.
 
@@ -151,7 +169,7 @@ class Keeper:
             BayopError: it has.
         """
         if (code := self._process.poll()) is not None:
-            said = LastWords.of(self._log.read_text(encoding="utf-8", errors="replace"))
+            said = LastWords.of(self._said())
             raise BayopError(
                 wrong=f"bayop run ended before the day, with exit code {code}",
                 value=code,
@@ -176,6 +194,9 @@ class Keeper:
         ]
         searches = read(self._state, "search", last=_MOST)
         record.searches, record.trials = len(searches), sum(row["trials"] for row in searches)
+
+    def _said(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
 
     def _say(self, verb: str) -> list[dict[str, Any]]:
         return ask(self._state, verb)

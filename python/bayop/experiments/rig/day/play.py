@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from bayop import _core
 from bayop.errors import BayopError, InputError
@@ -77,16 +77,24 @@ def record_of(plan: RigDayPlan, server: Server) -> RigDay:
     )
 
 
-def play_rig_day(
-    plan: RigDayPlan, server: Server, record: RigDay, on_turn: Callable[[Turn], None] = lambda _: None
-) -> None:
+class Watcher(Protocol):
+    """Who is told of a day while it is played."""
+
+    def on_page(self, url: str) -> None:
+        """`bayop run` serves its page, for as long as the day lasts."""
+
+    def on_turn(self, turn: Turn) -> None:
+        """A turn is over."""
+
+
+def play_rig_day(plan: RigDayPlan, server: Server, record: RigDay, watcher: Watcher) -> None:
     """Plays the day; what was seen is in the record at any time, and what BayOp has done when it is over.
 
     Args:
         plan: What to play.
         server: With nothing applied.
         record: Takes in everything.
-        on_turn: Told of every turn as soon as it is over.
+        watcher: Is told at once.
 
     Raises:
         BayopError: the load, the service, the agent or `bayop run` has failed.
@@ -94,7 +102,7 @@ def play_rig_day(
     """
     found = server.attributes()
     try:
-        _Player(plan, server, record, on_turn).play()
+        _Player(plan, server, record, watcher).play()
     finally:
         record.restored = server.attributes() == found
 
@@ -118,8 +126,8 @@ class _Counters:
 
 
 class _Player:
-    def __init__(self, plan: RigDayPlan, server: Server, record: RigDay, on_turn: Callable[[Turn], None]) -> None:
-        self._plan, self._server, self._record, self._on_turn = plan, server, record, on_turn
+    def __init__(self, plan: RigDayPlan, server: Server, record: RigDay, watcher: Watcher) -> None:
+        self._plan, self._server, self._record, self._watcher = plan, server, record, watcher
         self._seen: list[Latencies] = []
         """Of the turn that is under way, slice by slice."""
 
@@ -138,6 +146,7 @@ class _Player:
                 hour_s=plan.hour_s,
             ) as keeper,
         ):
+            self._watcher.on_page(keeper.page_url)
             began = time.monotonic()
             try:
                 for hour, qps in enumerate(plan.curve.hourly_qps):
@@ -148,7 +157,7 @@ class _Player:
                         ends = began + (hour + (part + 1) / 2) * plan.hour_s
                         turn = self._turn(hour, part, who, ends, (clients, keeper))
                         self._record.turns.append(turn)
-                        self._on_turn(turn)
+                        self._watcher.on_turn(turn)
             finally:
                 self._record.duration_s = time.monotonic() - began
                 self._record.brain_cpu_s = keeper.cpu_s
