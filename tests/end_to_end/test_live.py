@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,10 @@ from tests.support.rig import deferral_of
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.record import LiveRecord
 from bayop.live.agent.lease import TTL_S
+from bayop.live.file import LiveFile
+from bayop.live.senses import Senses
+from bayop.live.window import window_quantities
+from bayop.load.steady import SteadyLoad
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -106,6 +112,34 @@ def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path
     assert "power (W, estimated)" in page
     assert page.count("<svg") == 2
     assert processes(str(record.machine.split("unix:")[1].split("/agent.sock")[0])) == []
+
+
+def test_a_busy_neighbour_does_not_hide_what_a_setting_changes(agent_binary: Path) -> None:
+    need("namespaces", "memcached")
+    with ExitStack() as stack:
+        rig = stack.enter_context(Rig(agent_binary, qps=8000.0, window_s=3.0))
+        live = LiveFile.read(rig.file)
+        assert live.load is not None
+        load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through, store=True))
+        senses = Senses(rig.client, load, window_s=live.window_s, service=rig.service())
+
+        def powers_w(timeout_us: int) -> tuple[float, float]:
+            """By what the service does, and by the utilization of this machine."""
+            rig.defer(gro_flush_timeout_us=timeout_us, defer_hard_irqs=1)
+            before = rig.client.sensors()
+            estimated_w = senses.window({}, sleep=time.sleep)["power_w"]
+            return estimated_w, window_quantities(before, rig.client.sensors())["power_w"]
+
+        alone_w, _ = powers_w(0)
+        for _ in range(os.cpu_count() or 1):
+            neighbour = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            stack.callback(neighbour.wait)
+            stack.callback(neighbour.kill)
+        busy, deferred = powers_w(0), powers_w(800)
+    assert (busy[1], deferred[1]) == pytest.approx((60.0, 60.0), abs=1.0), "the utilization says nothing"
+    assert 20.5 < busy[0] < 30.0
+    assert busy[0] - 20.0 == pytest.approx(alone_w - 20.0, rel=0.3), "it counts the service alone"
+    assert deferred[0] - 20.0 < 0.9 * (busy[0] - 20.0), "a poll serves more packets"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -11,6 +11,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.file import LiveFile
 from bayop.live.patience import Patience
 from bayop.live.precision import Precision
+from bayop.live.service import Service
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget
 from bayop.live.trial_guard import TrialGuard
@@ -55,7 +56,7 @@ def space_of(live: LiveFile, client: AgentClient, *, writes: bool = True) -> Spa
 
 @contextmanager
 def open_target(
-    live: LiveFile, slo: Slo | RelativeSlo, *, holder: str, service_cpu_s: Callable[[], float] | None = None
+    live: LiveFile, slo: Slo | RelativeSlo, *, holder: str, service: Service | None = None
 ) -> Iterator[AgentTarget]:
     """The live machine under its load; both end with the block, and the machine's own settings are back.
 
@@ -63,7 +64,7 @@ def open_target(
         live: What the file says.
         slo: The latency objective, which the guard and the confidence interval are about.
         holder: Who we are, as the agent names us to others.
-        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
+        service: The service, where somebody counts what it takes; None where nobody does.
 
     Raises:
         BayopError: the agent, the load or the source of latency can't do what a search needs.
@@ -91,7 +92,7 @@ def open_target(
             guard=lambda default: TrialGuard(slo_against(slo, default), live.latency_factor, live.load_band),
             busy_before=busy_before,
             patience=Patience(draft.quantile, live.patience_s),
-            service_cpu_s=service_cpu_s,
+            service=service,
             place=live.place,
         )
         yield stack.enter_context(target)

@@ -13,8 +13,9 @@ from bayop.latency.base import GRACE_S, Latency, LatencySource, Sampling, Vantag
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Reading
 from bayop.live.precision import Precision, pool
+from bayop.live.service import Service
 from bayop.live.trial_guard import TrialGuard
-from bayop.live.window import SERVICE_CPU, meter_of, stolen, window_quantities
+from bayop.live.window import meter_of, stolen, window_quantities
 from bayop.measurement import Measurement
 from bayop.space import Setting
 
@@ -56,7 +57,7 @@ class Senses:
         window_s: How long one window is; None for `WINDOW_S`, or longer where the source of latency needs it.
         precision: When a trial's window is repeated; None for never.
         guard: When a trial ends early; None for never.
-        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
+        service: The service, where somebody counts what it takes; None where nobody does.
         place: Where `latency` was given, for errors.
 
     Raises:
@@ -71,13 +72,13 @@ class Senses:
         window_s: float | None = None,
         precision: Precision | None = None,
         guard: TrialGuard | None = None,
-        service_cpu_s: Callable[[], float] | None = None,
+        service: Service | None = None,
         place: Callable[[str], str] = Parameter,
     ) -> None:
         self._client = client
         self._place = place
         self._latency = latency
-        self._service_cpu_s = service_cpu_s
+        self._service = service
         if window_s is None:
             window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
         self.window_s = window_s
@@ -85,7 +86,7 @@ class Senses:
         self._precision = precision
         self.guard = guard
         """When a trial ends early; None for never."""
-        self.meter = meter_of(client.sensors())
+        self.meter = meter_of(self._sensors())
         self.vantage: Vantage | None = None
         self.latest: Latency | None = None
         """What clients saw in the last window."""
@@ -142,20 +143,7 @@ class Senses:
 
     def _sensors(self) -> Sequence[Reading]:
         readings = self._client.sensors()
-        if self._service_cpu_s is None:
-            return readings
-        time_s = meter_of(readings).time_s
-        own = Reading(
-            SERVICE_CPU,
-            "service",
-            self._service_cpu_s(),
-            "counter",
-            "/proc",
-            estimated=False,
-            time_s=time_s,
-            error=None,
-        )
-        return [*readings, own]
+        return readings if self._service is None else self._service.beside(readings)
 
     def stolen(self, duration_s: float, *, sleep: Sleep) -> float | None:
         """What of the CPUs' time the hypervisor gives to others while this waits (0-1); None where nobody knows."""

@@ -18,6 +18,7 @@ from bayop.live.effects import Effects
 from bayop.live.patience import LOOK_S, Patience
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
+from bayop.live.service import Service
 from bayop.live.space import doubts as without_effect
 from bayop.live.trial_guard import TrialGuard
 from bayop.measurement import Measurement
@@ -47,7 +48,7 @@ class AgentTarget:
         guard: When a trial ends early, from the window of the default; None for never. While a window runs it needs a
             source that is `Watched`; of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
-        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
+        service: The service, where somebody counts what it takes; None where nobody does.
         place: Where `load` or `latency` was given, for errors.
 
     Attributes:
@@ -78,7 +79,7 @@ class AgentTarget:
         busy_before: float | None = None,
         ttl_s: float = TTL_S,
         patience: Patience | None = None,
-        service_cpu_s: Callable[[], float] | None = None,
+        service: Service | None = None,
         place: Callable[[str], str] = Parameter,
     ) -> None:
         self._client = client
@@ -91,9 +92,7 @@ class AgentTarget:
         self._setting = default_setting(space)
         self._effects = Effects()
         check_applies(client)
-        self._senses = Senses(
-            client, latency, window_s=window_s, precision=precision, service_cpu_s=service_cpu_s, place=place
-        )
+        self._senses = Senses(client, latency, window_s=window_s, precision=precision, service=service, place=place)
         self.patience = patience or Patience(0.5, 0.0)
         self._baseline = self.measure()
         self._senses.guard = None if guard is None else guard(self._baseline)
@@ -129,7 +128,7 @@ class AgentTarget:
 
     @property
     def estimated(self) -> frozenset[str]:
-        """Power and energy where a model of utilization stands in for a power meter."""
+        """Power and energy where a model stands in for a power meter."""
         return frozenset({"energy_j", "power_w"} if self._senses.meter.estimated else ())
 
     def apply(self, setting: Setting) -> Setting:

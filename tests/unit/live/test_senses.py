@@ -13,6 +13,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Reading
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
+from bayop.live.service import PowerModel, Service
 from bayop.live.trial_guard import TrialGuard
 from bayop.slo import Slo
 from bayop.space import Setting
@@ -105,11 +106,18 @@ def test_a_window_and_what_was_cut_short_say_what_was_stolen(p99_us: float, cut_
 
 
 def test_the_processor_time_of_a_service_is_counted_beside_the_sensors() -> None:
-    took_s = iter([3.0, 3.25])
-    counted = Senses(
-        cast("AgentClient", Sensors()), Clients([latency_of(80.0)]), window_s=0.01, service_cpu_s=lambda: next(took_s)
-    )
+    took_s = iter([2.0, 3.0])
+    service = Service(lambda: next(took_s, 3.25))
+    counted = Senses(cast("AgentClient", Sensors()), Clients([latency_of(80.0)]), window_s=0.01, service=service)
     assert counted.window({}, sleep=nap)["service_cpu"] == 0.25
+
+
+def test_the_model_of_a_service_stands_in_for_the_meter() -> None:
+    model = PowerModel(idle_w=20.0, busy_w=60.0, cpus=2, polls=lambda: 0, poll_s=1e-5)
+    service = Service(lambda: 0.0, model)
+    measured = Senses(cast("AgentClient", Sensors()), Clients([latency_of(80.0)]), window_s=0.01, service=service)
+    assert (measured.meter.source, measured.meter.estimated) == (model.source, True)
+    assert measured.window({}, sleep=nap)["power_w"] == 20.0
 
 
 def test_a_load_that_leaves_its_band_ends_the_trial() -> None:

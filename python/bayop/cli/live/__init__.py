@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         application=application,
     ) as machine:
         holder = agent_flags.holder("live")
-        opening = open_target(LiveFile.read(machine.file), slo, holder=holder, service_cpu_s=machine.service_cpu_s)
+        opening = open_target(LiveFile.read(machine.file), slo, holder=holder, service=machine.service())
         with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem

@@ -59,7 +59,7 @@ class LiveRecord:
         objective: What is minimised.
         qps: The load, in requests/s.
         seed: Of everything random.
-        estimated: Whether a model of utilization says the power, and no meter.
+        estimated: Whether a model says the power, and no meter.
         busy_before: Utilization of the machine before the load began: other work than ours.
         default: The default under load.
         sweep: Every setting of the grid.

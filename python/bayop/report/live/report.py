@@ -19,7 +19,7 @@ from bayop.slo import Slo
 from bayop.space import format_setting, format_value
 
 BUSY: Final = 0.3
-"""A machine that is so busy with other work says little about what a setting saves."""
+"""Other work that takes so much of the machine is told."""
 _PRINTED_W: Final = 0.05
 """Powers that differ by less look the same: one decimal is printed."""
 
@@ -109,7 +109,7 @@ def headline(record: LiveRecord, problem: Problem) -> str:
 
 
 def one_power_w(record: LiveRecord) -> float | None:
-    """What every window drew, where they all drew the same, as an estimate of a machine that is always busy is."""
+    """What every window drew, where they all drew the same; None where they did not."""
     points = [record.default, *record.sweep, *record.search, *(p for some in record.again.values() for p in some)]
     powers_w = [p.quantities["power_w"] for p in points if "power_w" in p.quantities]
     return powers_w[0] if powers_w and max(powers_w) - min(powers_w) < _PRINTED_W else None
@@ -120,13 +120,14 @@ def caveats(record: LiveRecord) -> list[str]:
     said = []
     if record.estimated:
         said.append(
-            "No meter measures power here: every power is estimated from this machine's utilization (20 W idle, 60 W "
-            "busy). Latency, softirqs and processor time are measured."
+            "No meter measures power here: every power is estimated from the processor time of the service and of the "
+            "polls of its device (20 W idle, 60 W with every processor busy), whatever else runs on this machine. "
+            "Latency, softirqs and processor time are measured."
         )
     if record.busy_before is not None and record.busy_before > BUSY:
         said.append(
-            f"{busy_before(record.busy_before)} Its utilization, and with it the estimated power, then says little "
-            "about the settings: run this on an idle machine."
+            f"{busy_before(record.busy_before)} No number counts that work but the softirqs, which are those of all; "
+            "it still takes turns and caches from the service, and widens the intervals."
         )
     return [*said, *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in record.doubts)]
 
@@ -136,7 +137,7 @@ def about_response() -> str:
     return (
         "While an interrupt is deferred, packets wait for the next timer: the latency grows with the timeout, and one "
         "poll serves more packets, so that a request costs the service less. Dotted: the default. "
-        "The service's processor time is its own; softirqs and power are those of this whole machine, clients and all."
+        "The service's processor time is its own; softirqs are those of this whole machine, clients and all."
     )
 
 

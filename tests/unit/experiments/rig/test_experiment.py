@@ -14,6 +14,7 @@ from bayop.experiments.rig.experiment import Stage, run_experiment
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import compare
 from bayop.latency.command import LatencyCommand
+from bayop.live.service import Service
 from bayop.live.target import AgentTarget
 from bayop.optimize.base import Problem
 from bayop.space import Knob, Setting, Space
@@ -35,7 +36,7 @@ def record() -> LiveRecord:
     )  # fmt: skip
 
 
-class Service:
+class Worker:
     """A service that keeps a quarter of a processor busy until it stops."""
 
     def __init__(self) -> None:
@@ -49,22 +50,22 @@ class Service:
 
 
 @pytest.fixture
-def service() -> Service:
-    return Service()
+def worker() -> Worker:
+    return Worker()
 
 
 @pytest.fixture
-def target(agent: AgentProcess, clients: str, service: Service) -> Iterator[AgentTarget]:
+def target(agent: AgentProcess, clients: str, worker: Worker) -> Iterator[AgentTarget]:
     source = LatencyCommand(clients)
     with AgentTarget(
-        agent.client, SPACE, source, holder="a test", window_s=0.15, settle_s=0.0, service_cpu_s=service.cpu_s
+        agent.client, SPACE, source, holder="a test", window_s=0.15, settle_s=0.0, service=Service(worker.cpu_s)
     ) as it:
         yield it
 
 
 @pytest.mark.alone  # whose meter runs in a thread here: late by 40 ms, a window shows a quarter more
 def test_a_sweep_a_search_and_both_winners_in_turns(
-    target: AgentTarget, machine: Machine, record: LiveRecord, service: Service
+    target: AgentTarget, machine: Machine, record: LiveRecord, worker: Worker
 ) -> None:
     """Under 200 us is what draws at least 85 W: 90 W of what there is."""
     steps: list[tuple[Stage, object]] = []
@@ -72,7 +73,7 @@ def test_a_sweep_a_search_and_both_winners_in_turns(
     def on_point(stage: Stage, point: Point) -> None:
         steps.append((stage, point.setting.get("power.cap_w")))
         if len(steps) == len(GRID):
-            service.stop()
+            worker.stop()
 
     run_experiment(target, problem(), GRID, record, max_trials=3, on_point=on_point)
     assert steps[:3] == [("sweep", 120), ("sweep", 90), ("sweep", 60)]
