@@ -86,7 +86,7 @@ def live(agent_binary: Path, folder: Path, *more: str) -> list[str]:
 
 def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path, tmp_path: Path) -> None:
     need("namespaces", "memcached")
-    words = live(agent_binary, tmp_path, "--timeouts", "0,800", "--max-trials", "2", "--confirm", "6")
+    words = live(agent_binary, tmp_path, "--timeouts", "0,800", "--max-trials", "2", "--confirm", "6", "--cpus", "0")
     run = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 0, run.stderr
     events: list[dict[str, Any]] = [json.loads(line) for line in run.stdout.splitlines()]

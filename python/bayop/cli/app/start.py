@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.flags.applications import add_application, application_of
 from bayop.cli.terminal.output import console, literal, print_json
-from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop.applications.serve import Service
@@ -35,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cpus",
-        type=arguments.reader(_cpus, "--cpus"),
+        type=arguments.reader(arguments.cpus, "--cpus"),
         metavar="LIST",
         help="where it runs, such as 0,2-3, so that a load generator may have the others (default: on all)",
     )
@@ -79,15 +76,3 @@ def _print(service: Service) -> None:
     # An open loop would drown an application that answers ten requests a second.
     words = ["bayop", "load", "-s", service.address, *application.load_flags, "--closed-loop", "-c", "8"]
     screen.print(literal(shlex.join(words)), style="dim", soft_wrap=True)
-
-
-def _cpus(text: str) -> list[int]:
-    """CPUs as the kernel lists them: `0,2-3` (cpuset(7), list format)."""
-    hint = f"such as 0 or 0-1; here are {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
-    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text, re.ASCII):
-        raise InputError("CPUs must be a list of numbers and ranges", value=text, hint=hint)
-    ends = [part.split("-") for part in text.split(",")]
-    cpus = sorted({cpu for numbers in ends for cpu in range(int(numbers[0]), int(numbers[-1]) + 1)})
-    if not cpus or not os.sched_getaffinity(0).issuperset(cpus):
-        raise InputError("CPUs must be those that bayop may run on", value=text, hint=hint)
-    return cpus

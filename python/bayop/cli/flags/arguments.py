@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -62,6 +64,18 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def cpus(text: str) -> list[int]:
+    """CPUs as the kernel lists them: `0,2-3` (cpuset(7), list format)."""
+    hint = f"such as 0 or 0-1; here are {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text, re.ASCII):
+        raise InputError("CPUs must be a list of numbers and ranges", value=text, hint=hint)
+    ends = [part.split("-") for part in text.split(",")]
+    cpus = sorted({cpu for numbers in ends for cpu in range(int(numbers[0]), int(numbers[-1]) + 1)})
+    if not cpus or not os.sched_getaffinity(0).issuperset(cpus):
+        raise InputError("CPUs must be those that bayop may run on", value=text, hint=hint)
+    return cpus
 
 
 def duration_s(text: str) -> float:

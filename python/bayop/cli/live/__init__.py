@@ -73,6 +73,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="US,...",
         help=f"values of gro_flush_timeout to sweep, up to {_MOST_US} (default: {','.join(map(str, _TIMEOUTS_US))})",
     )
+    parser.add_argument(
+        "--no-fifo",
+        action="store_true",
+        help="service and load take turns with all else that runs here, as what spins on locks has to",
+    )
+    parser.add_argument(
+        "--cpus",
+        type=arguments.reader(arguments.cpus, "--cpus"),
+        metavar="LIST",
+        help="where the service runs, such as 0,2-3 (default: on all)",
+    )
+    parser.add_argument(
+        "--load-cpus",
+        type=arguments.reader(arguments.cpus, "--load-cpus"),
+        metavar="LIST",
+        help="where the load comes from (default: all)",
+    )
     arguments.add_max_trials(parser)
     confirm_flags.add_pairs(parser, default=PAIRS)
     rig.add_agent_program(parser)
@@ -84,6 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sweeps, searches and reports; 1 when no setting is trusted to meet the SLO."""
     from bayop.experiments.rig.namespaces import LONGEST_US, Rig
+    from bayop.experiments.rig.veth import Schedule
     from bayop.files import make_folder
     from bayop.live.file import LiveFile
     from bayop.live.search import open_target
@@ -101,6 +119,7 @@ def run(args: argparse.Namespace) -> int:
         patience_s=args.patience,
         longest_us=max(*args.timeouts, LONGEST_US),
         application=application,
+        schedule=Schedule(not args.no_fifo, args.cpus, args.load_cpus),
     ) as machine:
         holder = agent_flags.holder("live")
         opening = open_target(LiveFile.read(machine.file), slo, holder=holder, service=machine.service())

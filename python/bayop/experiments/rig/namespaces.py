@@ -25,7 +25,16 @@ from bayop.applications.packages import require_program
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.polls import polls_of
 from bayop.experiments.rig.softirqs import net_rx_softirqs
-from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
+from bayop.experiments.rig.veth import (
+    AHEAD,
+    SERVER_ADDRESS,
+    SERVER_DEVICE,
+    Schedule,
+    VethPair,
+    missing,
+    process_cpu_s,
+    start,
+)
 from bayop.last_words import LastWords
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
@@ -113,6 +122,7 @@ class Rig:
         patience_s: How long a search waits for a hypervisor that takes the processors away.
         longest_us: The longest wait that is searched.
         application: What it serves; memcached when left out.
+        schedule: How the service and its clients get at the processors.
 
     Attributes:
         qps: The load, in requests/s, once it is open.
@@ -139,6 +149,7 @@ class Rig:
         patience_s: float = PATIENCE_S,
         longest_us: int = LONGEST_US,
         application: Application | None = None,
+        schedule: Schedule = AHEAD,
     ) -> None:
         self._application = application or find_application(DEFAULT)
         reason = missing()
@@ -148,17 +159,17 @@ class Rig:
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
         self._agent, self._asked_qps, self._window_s = agent, qps, window_s
-        self._patience_s, self._longest_us = patience_s, longest_us
+        self._patience_s, self._longest_us, self._schedule = patience_s, longest_us, schedule
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         try:
             self.folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
-            self._pair = self._stack.enter_context(VethPair())
+            self._pair = self._stack.enter_context(VethPair(self._schedule))
             self.service_pid = self._pair.serve(self._application)
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
-            through = shlex.join([*AHEAD, *self._pair.client.command([])])
+            through = shlex.join([*self._schedule.clients(), *self._pair.client.command([])])
             served, live = self._application, self._application.live
             self.qps = self._asked_qps or (self._share_of_peak(live.share) if live else QPS)
             load = {"port": served.port, "protocol": served.protocol, "qps": self.qps}

@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -34,13 +34,13 @@ CLIENT_DEVICE: Final = "client0"
 SERVER_ADDRESS: Final = "10.207.0.1"
 CLIENT_ADDRESS: Final = "10.207.0.2"
 
-AHEAD: Final = ("chrt", "--fifo", "1")
+_AHEAD: Final = ("chrt", "--fifo", "1")
 """What starts a program ahead of whatever else this machine runs."""
 
 _FIRST: Final = ("unshare", "--pid", "--fork", "--kill-child")
 """What starts a program as the first of a PID namespace, whose process it ends with."""
 
-_PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
+_PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt", "taskset")
 _START_S: Final = 10.0
 _NEEDED: Final = 1 << 12 | 1 << 21
 """CAP_NET_ADMIN and CAP_SYS_ADMIN (linux/capability.h)."""
@@ -62,6 +62,38 @@ def _has_capabilities() -> bool:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     effective = int(next(line for line in status.splitlines() if line.startswith("CapEff:")).split()[1], 16)
     return effective & _NEEDED == _NEEDED
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How the service and its clients get at this machine's processors.
+
+    Attributes:
+        is_ahead: Whether ahead of whatever else runs here (SCHED_FIFO, sched(7)): what spins on a lock may then keep
+            from its processor what has it.
+        service_cpus: The service's processors; None for all.
+        client_cpus: Those of its clients.
+    """
+
+    is_ahead: bool = True
+    service_cpus: Sequence[int] | None = None
+    client_cpus: Sequence[int] | None = None
+
+    def service(self) -> list[str]:
+        """What starts the service."""
+        return self._started_on(self.service_cpus)
+
+    def clients(self) -> list[str]:
+        """What starts its clients."""
+        return self._started_on(self.client_cpus)
+
+    def _started_on(self, cpus: Sequence[int] | None) -> list[str]:
+        pinned = [] if cpus is None else ["taskset", "--cpu-list", ",".join(map(str, cpus))]
+        return [*(_AHEAD if self.is_ahead else ()), *pinned]
+
+
+AHEAD: Final = Schedule()
+"""Ahead of whatever else this machine runs, on all of its processors."""
 
 
 class Namespace:
@@ -106,9 +138,13 @@ class VethPair:
     A packet leaves a veth device when its receiver takes it, not when it is on a wire. While it waits for a deferred
     interrupt, its sender's TCP would hold back the connection's next request to send more at once (ip-sysctl.rst,
     `tcp_autocorking`), and the wait would count twice. Behind a NIC it does not, so that is off.
+
+    Args:
+        schedule: How what runs here gets at the processors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, schedule: Schedule = AHEAD) -> None:
+        self._schedule = schedule
         self._stack = ExitStack()
         try:
             self.server, self.client = self._namespace(), self._namespace()
@@ -150,7 +186,7 @@ class VethPair:
         return self.serve(replace(find_application("memcached"), port=port))
 
     def serve(self, application: Application) -> int:
-        """Starts an application in the server's namespace, ahead of whatever else this machine runs.
+        """Starts an application in the server's namespace, by the schedule.
 
         Whatever it has started ends with it, since it is the first process of a PID namespace (pid_namespaces(7)).
 
@@ -164,7 +200,7 @@ class VethPair:
         words = prepare(application, address=SERVER_ADDRESS, folder=folder)
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
         with tempfile.TemporaryFile() as log:
-            process = start(self.server.command([*AHEAD, *_FIRST, *words]), log=log)
+            process = start(self.server.command([*self._schedule.service(), *_FIRST, *words]), log=log)
             self._stack.callback(_end_first, process)
 
             def is_listening() -> bool:
@@ -188,7 +224,15 @@ class VethPair:
         Raises:
             UnsupportedError: nothing is answered.
         """
-        words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{application.port}"]
+        words = [
+            *self._schedule.clients(),
+            sys.executable,
+            "-m",
+            "bayop",
+            "load",
+            "-s",
+            f"{SERVER_ADDRESS}:{application.port}",
+        ]
         words += [*application.load_flags, "-c", "8", "--blocking", "--json", *flags]
         run = subprocess.run(self.client.command(words), capture_output=True, text=True, check=False)  # noqa: S603 -- our words
         events = [json.loads(line) for line in run.stdout.splitlines()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from bayop.experiments.rig.veth import (
     SERVER_ADDRESS,
     SERVER_DEVICE,
     Namespace,
+    Schedule,
     VethPair,
     missing,
 )
@@ -52,7 +54,7 @@ def roundtrip_us(pair: VethPair) -> float:
 
 @pytest.mark.needs("root")  # to look further
 def test_what_is_not_installed_is_named_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for program in ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt"):
+    for program in ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt", "taskset"):
         (tmp_path / program).touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert missing() is None
@@ -117,6 +119,24 @@ def test_packets_wait_as_long_as_they_are_told_to(veth_pair: VethPair) -> None:
     veth_pair.defer(gro_flush_timeout_us=0, defer_hard_irqs=2)
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() == ["0", "0"]
     assert deferred_us > roundtrip_us(veth_pair) + 5_000
+
+
+@pytest.mark.parametrize(
+    ("schedule", "policy", "cpus"),
+    [(Schedule(), os.SCHED_FIFO, None), (Schedule(is_ahead=False, service_cpus=[0]), os.SCHED_OTHER, {0})],
+)
+def test_a_service_runs_as_it_is_scheduled(schedule: Schedule, policy: int, cpus: set[int] | None) -> None:
+    need("namespaces", "memcached")
+    with VethPair(schedule) as pair:
+        pid = pair.memcached(port=11301)
+        assert os.sched_getscheduler(pid) == policy
+        assert os.sched_getaffinity(pid) == (cpus or os.sched_getaffinity(0))
+
+
+def test_clients_have_processors_of_their_own() -> None:
+    schedule = Schedule(is_ahead=False, service_cpus=[0], client_cpus=[1, 2])
+    assert schedule.clients() == ["taskset", "--cpu-list", "1,2"]
+    assert Schedule(service_cpus=[0]).clients() == ["chrt", "--fifo", "1"]
 
 
 def test_servers_and_namespaces_end_with_the_pair() -> None:
