@@ -141,6 +141,8 @@ def test_one_command_makes_the_machine_observed(installed: Machine) -> None:
     installed.run("systemctl", "reload", "bayop")
     history = ["bayop", "history", FILE, "--of", "window", "--json"]
     installed.wait_until(lambda: '"latency_us": 310' in installed.run(*history).stdout)
+    journal = ["journalctl", "--unit=bayop", "BAYOP_SERVICE=service", "--output=json"]
+    assert "watching" in [json.loads(line)["BAYOP_EVENT"] for line in installed.run(*journal).stdout.splitlines()]
     (standing,) = map(json.loads, installed.run("bayop", "status", "--file", FILE, "--json").stdout.splitlines())
     assert (standing["mode"], standing["trouble"], standing["slo"]) == ("observe", None, "p99<1ms")
     attempt = installed.run("bayop", "init", "--start", check=False)

@@ -21,6 +21,7 @@ from bayop.units import round_significant
 if TYPE_CHECKING:
     from bayop.daemon.check import Finding
     from bayop.daemon.daemon import Daemon
+    from bayop.daemon.report import Line
 
 EXAMPLE: Final = """\
   bayop run bayop.toml --check
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
     """Runs until SIGTERM or Ctrl-C, then puts every machine's own settings back; 3 where that could not be done."""
     from bayop.daemon.daemon import Daemon
     from bayop.daemon.file import DaemonFile
-    from bayop.daemon.journal import is_journal, priority_of
+    from bayop.daemon.journal import Journal, is_journal
     from bayop.daemon.notify import Notifier
     from bayop.daemon.outlet import Outlet
-    from bayop.daemon.report import Reporter
+    from bayop.daemon.report import Line, Reporter
     from bayop.state.damage import rescue
     from bayop.state.store import StateError, Store
 
@@ -70,18 +71,18 @@ def run(args: argparse.Namespace) -> int:
     clock = _clock()
     watchdog_us = os.environ.get("WATCHDOG_USEC", "")
     notifier = Notifier(os.environ.get("NOTIFY_SOCKET"), float(watchdog_us) / 1e6 if watchdog_us.isdecimal() else None)
+    in_journal = is_journal(_STDERR, os.environ.get("JOURNAL_STREAM"))
     with (
-        Outlet(_print_line) as lines,
+        Outlet(Journal(_print_text).write if in_journal else _print_line) as lines,
         Outlet(print_json if args.json else _print_nothing) as events,
         Store(file.state) as store,
     ):
-        priority = priority_of if is_journal(_STDERR, os.environ.get("JOURNAL_STREAM")) else _no_priority
-        reporter = Reporter(store, clock, lines.put, events.put, priority)
+        reporter = Reporter(store, clock, lines.put, events.put)
         try:
             daemon = Daemon(file, store, reporter, notifier, holder=agent_flags.holder(args.verb))
         except StateError as error:  # nothing was begun yet
             raise InputError.of(error).but(hint=rescue(file.state)) from error
-        _heed_signals(daemon, lines.put)
+        _heed_signals(daemon, lambda text: lines.put(Line(text)))
         return exit_codes.DONE if daemon.run() else exit_codes.DRIFT
 
 
@@ -121,13 +122,13 @@ def _heed_signals(daemon: Daemon, say: Callable[[str], None]) -> None:
     signal.signal(signal.SIGHUP, lambda *_: daemon.reload())
 
 
-def _print_line(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+def _print_line(line: Line) -> None:
+    _print_text(line.text)
+
+
+def _print_text(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-def _no_priority(_: Mapping[str, object]) -> str:
-    return ""
 
 
 def _print_nothing(_: Mapping[str, object]) -> None:

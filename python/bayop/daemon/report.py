@@ -22,6 +22,19 @@ Cause = Literal["agent", "drift", "other"]
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line for people.
+
+    Attributes:
+        text: What it says.
+        event: What it tells of; empty for what is no event.
+    """
+
+    text: str
+    event: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Reporter:
     """Says and remembers. Safe to use from several threads.
 
@@ -30,14 +43,12 @@ class Reporter:
         clock: Seconds since 1970 (UTC).
         line: Says a line to people.
         event: Says an event to programs.
-        priority: What the line of an event begins with.
     """
 
     store: Store
     clock: Callable[[], float]
-    line: Callable[[str], None]
+    line: Callable[[Line], None]
     event: Callable[[Mapping[str, object]], None]
-    priority: Callable[[Mapping[str, object]], str] = lambda _: ""
     _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def heard_by(self, listener: Callable[[Mapping[str, object]], None]) -> Reporter:
@@ -122,7 +133,7 @@ class Reporter:
         with self._mutex, suppress(BayopError, OSError):
             event = {"event": name, "time": moment, **whose, **fields}
             if line:
-                self.line(self.priority(event) + (line if service is None else f"{service}: {line}"))
+                self.line(Line(line if service is None else f"{service}: {line}", event))
             self.event(event)
 
 

@@ -36,7 +36,7 @@ def test_a_stop_file_that_is_gone_ends_nobody_else_s_pause(tmp_path: Path) -> No
     (tmp_path / "stop").touch()
     with Store(tmp_path / "bayop.db") as store:
         store.add_event(0.0, "web", "paused", {"by": "root"})
-        reporter = Reporter(store, time.time, lines.append, lambda _: None)
+        reporter = Reporter(store, time.time, lambda line: lines.append(line.text), lambda _: None)
         daemon = Daemon(DaemonFile.read(path), store, reporter, Notifier(None), holder="a test")
         running = threading.Thread(target=daemon.run)
         running.start()

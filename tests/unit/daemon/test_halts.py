@@ -55,7 +55,7 @@ def test_quiet_hours_are_said_with_their_end(tmp_path: Path) -> None:
     file = web(tmp_path, '[service.web.policy]\nquiet = ["00:00-00:10"]')
     lines: list[str] = []
     with Store(tmp_path / "bayop.db") as store:
-        halts = Halts(file, store, Reporter(store, lambda: 0.0, lines.append, lambda _: None))
+        halts = Halts(file, store, Reporter(store, lambda: 0.0, lambda line: lines.append(line.text), lambda _: None))
         assert [halts.heed(now_s) for now_s in (0.0, 300.0, 600.0)] == ["quiet", "quiet", None]
         assert halts.budget_left(0.0) is None
     assert lines == ["web: quiet hours until 1970-01-01 00:10Z: nothing is tried", "web: may search again"]

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from tests.support.schemas import closed
 
 from bayop.control.ledger import LedgerWindow, Search
-from bayop.daemon.report import Reporter
+from bayop.daemon.report import Line, Reporter
 from bayop.errors import BayopError, InputError
 from bayop.events import EVENTS, schema
 from bayop.slo import Slo
@@ -35,9 +35,13 @@ VALIDATOR = Draft202012Validator(closed(schema("run", EVENTS["run"])))
 class Said:
     def __init__(self, path: Path) -> None:
         self.store = Store(path)
-        self.lines: list[str] = []
+        self.told: list[Line] = []
         self.events: list[Mapping[str, object]] = []
-        self.reporter = Reporter(self.store, lambda: 1e9, self.lines.append, self.events.append)
+        self.reporter = Reporter(self.store, lambda: 1e9, self.told.append, self.events.append)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.text for line in self.told]
 
 
 @pytest.fixture
@@ -91,6 +95,7 @@ def test_a_search_is_told_with_its_result(said: Said, setting: Mapping[str, floa
 def test_trouble_is_one_line_with_what_to_do(said: Said) -> None:
     said.reporter.trouble("web", InputError(wrong="no agent listens", hint="start it"), 4.0)
     assert said.lines == ["web: no agent listens (hint: start it); again in 4 s"]
+    assert [line.event for line in said.told] == said.events
     assert read(said.store.path, "event")[0]["fields"]["hint"] == "start it"
 
 
