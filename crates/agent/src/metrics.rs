@@ -16,6 +16,7 @@ use prometheus_client::registry::Registry;
 use crate::config::Mode;
 use crate::guard::Condition;
 use crate::hold::Held;
+use crate::journal::State;
 use crate::messages::HoldInForce;
 use crate::own::{Own, VERSION};
 use bayop_core::{Error, Kind};
@@ -148,6 +149,8 @@ pub struct Snapshot<'a> {
     pub knobs: Vec<(&'a Instance, Value)>,
     /// The knobs that are held.
     pub held: &'a [Held],
+    /// Whether a damaged journal waits for a person.
+    pub damaged: bool,
     /// The conditions under which they are.
     pub hold: Option<&'a HoldInForce>,
 }
@@ -178,6 +181,15 @@ fn own(registry: &mut Registry, snapshot: &Snapshot) {
     seconds.inc_by(snapshot.own.cpu_s);
     registry.register("process_cpu_seconds", "Processor time of the agent", seconds);
     gauge(registry, "process_resident_memory_bytes", "Resident memory of the agent", snapshot.own.rss_bytes as f64);
+    // Counters that are there from the beginning, so that an alert sees the first time, too.
+    for (instance, _) in &snapshot.knobs {
+        drop(snapshot.tally.drift.get_or_create(&vec![("knob", instance.knob.id.clone())]));
+    }
+    for condition in [Condition::Latency, Condition::Silence, Condition::Load, Condition::Time] {
+        drop(snapshot.tally.fallbacks.get_or_create(&vec![("reason", condition.name().to_owned())]));
+    }
+    let damaged = if snapshot.damaged { 1.0 } else { 0.0 };
+    gauge(registry, "bayop_journal_damaged", "Whether nothing is applied until a person has looked", damaged);
     registry.register("bayop_knob_writes", "Knobs written, by how it ended", snapshot.tally.writes.clone());
     registry.register("bayop_knob_drift", "Held knobs that somebody else changed", snapshot.tally.drift.clone());
     registry.register("bayop_fallbacks", "Holds that gave way, by what broke", snapshot.tally.fallbacks.clone());
@@ -210,6 +222,12 @@ fn sensor(registry: &mut Registry, export: &Export, readings: &[Reading]) {
 }
 
 fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
+    let states =
+        gauges(registry, "bayop_knobs_held", "Knobs that BayOp has written and not restored, by how they stand");
+    for (name, state) in [("held", State::Held), ("stood_down", State::StoodDown), ("latched", State::Latched)] {
+        let knobs = snapshot.held.iter().filter(|held| held.state == state).count();
+        states.get_or_create(&vec![("state", name.to_owned())]).set(knobs as f64);
+    }
     let coalescing = [
         ("nic.rx_usecs", "bayop_nic_rx_coalesce_seconds", "Delay of receive interrupts"),
         ("nic.tx_usecs", "bayop_nic_tx_coalesce_seconds", "Delay of transmit interrupts"),
@@ -313,7 +331,7 @@ mod tests {
     fn scrape(readings: &[Reading], tally: &Tally) -> String {
         let own = Own { cpu_s: 1.5, rss_bytes: 4096 };
         let (mode, meter) = (Mode::Advise, Some("powercap".to_owned()));
-        render(&Snapshot { mode, own, tally, readings, meter, knobs: vec![], held: &[], hold: None })
+        render(&Snapshot { mode, own, tally, readings, meter, knobs: vec![], held: &[], damaged: true, hold: None })
     }
 
     #[test]
@@ -333,6 +351,9 @@ mod tests {
             "bayop_mode{mode=\"apply\"} 0.0",
             "process_cpu_seconds_total 1.5",
             "bayop_power_meter_info{meter=\"powercap\"} 1.0",
+            "bayop_journal_damaged 1.0",
+            "bayop_knobs_held{state=\"latched\"} 0.0",
+            "bayop_fallbacks_total{reason=\"silence\"} 0.0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing from\n{text}");
         }

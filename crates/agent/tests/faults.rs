@@ -181,6 +181,7 @@ fn what_somebody_else_changes_is_theirs() {
     let machine = Machine::new();
     let mut found = machine.tree();
     let (agent, lease) = machine.holding();
+    assert_eq!(agent.metric("bayop_knob_drift_total{knob=\"power.cap_w\"}"), Some(0.0));
     // In one step, as the kernel's file would change: between truncating a file and writing it the agent may look.
     fs::OpenOptions::new().write(true).open(machine.cap(CAPS[0])).unwrap().write_all(b"99000000").unwrap();
     found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
@@ -190,8 +191,8 @@ fn what_somebody_else_changes_is_theirs() {
     assert_eq!(held["effective"], 99.0);
     let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
     assert_eq!((status, &error["place"]), (409, &json!(CAPS[0])));
-    let metrics = agent.get("/metrics");
-    assert!(metrics.as_str().unwrap().contains("bayop_knob_drift_total{knob=\"power.cap_w\"} 1"));
+    assert_eq!(agent.metric("bayop_knob_drift_total{knob=\"power.cap_w\"}"), Some(1.0));
+    assert_eq!(agent.metric("bayop_knobs_held{state=\"stood_down\"}"), Some(1.0));
 
     let released = agent.post("/v1/release", json!({"lease": lease}));
     assert_eq!(released["stood_down"], json!([CAPS[0]]));

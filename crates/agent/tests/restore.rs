@@ -145,6 +145,7 @@ fn nothing_is_applied_after_a_torn_journal_until_a_person_has_looked() {
     for start in ["first", "second"] {
         let agent = machine.serve();
         assert!(agent.get("/v1/status")["damage"].is_string(), "{start}");
+        assert_eq!(agent.metric("bayop_journal_damaged"), Some(1.0));
         let lease = agent.lease();
         let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
         assert_eq!(status, 409, "{error}");

@@ -233,6 +233,7 @@ impl Agent {
             meter: self.sensors.method().ok().map(|method| method.to_string()),
             knobs,
             held: &self.hold.held(),
+            damaged: self.hold.damage().is_some(),
             hold: self.holding().as_ref(),
         }))
     }
