@@ -60,6 +60,13 @@ PANELS: Final = (
     Panel("Power that the agents measure", "watt", {
         "rate(bayop_energy_joules_total[$__rate_interval])": "{{instance}}: {{zone}}",
     }),
+    Panel("Holds of the agents", "none", {"bayop_hold": "{{instance}}: {{state}}"}, "state-timeline"),
+    Panel("Knobs that the agents hold", "short", {
+        "bayop_knobs_held": "{{instance}}: {{state}}",
+        "increase(bayop_knob_drift_total[$__rate_interval])": "{{instance}}: {{knob}} changed by somebody else",
+        'increase(bayop_fallbacks_total{service=""}[$__rate_interval])': "{{instance}}: fell back, {{reason}}",
+        "bayop_journal_damaged": "{{instance}}: journal damaged",
+    }),
     Panel("What BayOp itself takes (cores)", "none", {
         "rate(process_cpu_seconds_total[$__rate_interval]) and on (instance, job) bayop_build_info":
             "{{job}} {{instance}}",
@@ -94,7 +101,7 @@ def _variable(label: str) -> dict[str, Any]:
         "refresh": 2,
         "multi": True,
         "includeAll": True,
-        "allValue": ".*",
+        "allValue": ".+",  # without the agents' series, which have no service
         "current": {"text": "All", "value": "$__all"},
     }
 

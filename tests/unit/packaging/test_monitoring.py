@@ -15,7 +15,13 @@ ROOT = Path(__file__).resolve().parents[3]
 RULES = ROOT / "packaging/prometheus/bayop.rules.yml"
 TESTS = ROOT / "packaging/prometheus/bayop.rules.test.yml"
 DASHBOARD = ROOT / "packaging/grafana/bayop.json"
-OF_THE_AGENT = {"bayop_energy_joules_total"}
+OF_THE_AGENT = {
+    "bayop_energy_joules_total",
+    "bayop_hold",
+    "bayop_journal_damaged",
+    "bayop_knob_drift_total",
+    "bayop_knobs_held",
+}
 
 
 def test_every_alert_is_tested_firing_and_silent() -> None:
