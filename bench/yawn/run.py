@@ -1,8 +1,8 @@
 """What does Yawn's evaluation look like in the twin, and what do BayOp's governor and Yawn's balancer do elsewhere?
 
-Simulates memcached on the server of [Y] at every rate of its trace under menu, under Yawn and under BayOp's governor, each
-with and without the balancer of awakened requests, and with idle states off, beside what [Y] published; and memcached on
-the server of [D] at 5 to 50 % of its load, at its greatest frequency and under ondemand. Writes rows.csv.
+Simulates memcached on the server of [Y] at every rate of its trace under menu, under Yawn and under BayOp's governor,
+each with and without the balancer of awakened requests, and with idle states off, beside what [Y] published; and
+memcached on the server of [D] at 5 to 50 % of its load, at its greatest frequency and under ondemand. Writes rows.csv.
 `python -m bench.yawn.page` makes the tables of docs/idle.md.
 
 Example:

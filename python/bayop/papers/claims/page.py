@@ -39,8 +39,8 @@ requests/s on 1 to 1,024 connections: memcached under Facebook's ETC (97 % of it
 and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or greater,
 since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not measured: the
 30 % of a long delay are Linux's, whose packets QEMU's NIC [does not hold back](libos.md#delay-and-polling). NetPIPE is
-counted [apart](libos.md#back-and-forth), by the size of its messages: up to 8 KB the factor is 2.7 or more, but at 64 KB, for
-which it is printed, 0.8, since our NIC's driver leaves no segmentation to the device and Linux's does.
+counted [apart](libos.md#back-and-forth), by the size of its messages: up to 8 KB the factor is 2.7 or more, but at
+64 KB, for which it is printed, 0.8, since our NIC's driver leaves no segmentation to the device and Linux's does.
 """
 
 
