@@ -18,7 +18,8 @@ class Caution:
             little, and takes time to recover.
         overload_from: Utilization up to which cores keep up, as far as nobody knows better.
         overload_step: How much of the way from a utilization at which the SLO was met, to 1, the next trial may go.
-        overload_at_most: No trial is expected above this utilization.
+        overload_at_most: Utilization up to which cores keep up, whatever was seen. Beyond it only that is tried which
+            is expected to load them no more than what met the SLO.
         demand_step: Where utilization is not measured, and in ventures that do not surely leave the cores stable, no
             trial is expected to load them more, relative to what met the SLO.
         clear: The least probability of not lying beyond a cliff, in any trial.
