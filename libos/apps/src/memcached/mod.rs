@@ -1,6 +1,6 @@
 //! memcached as 1.6 answers it, by its text protocol and by its binary one, on connections and in datagrams.
 //!
-//! Not here: meta commands, `stats` with an argument but `reset`.
+//! Not here: meta commands, and of `stats` what has to do with slabs, prefixes of keys, single items or connections.
 
 mod binary;
 mod chunk;

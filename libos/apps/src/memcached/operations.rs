@@ -2,10 +2,25 @@
 
 use alloc::vec::Vec;
 
-use super::server::Memcached;
+use super::PORT;
+use super::server::{Memcached, VERSION};
 use super::stats::Stats;
 use super::store::{Item, MAX_VALUE_LEN};
 use super::text::words::number;
+
+/// What `stats settings` says that can't be set otherwise here.
+const SETTINGS: [(&str, &str); 10] = [
+    ("evictions", "on"),
+    ("domain_socket", "NULL"),
+    ("shutdown_command", "no"),
+    ("detail_enabled", "no"),
+    ("cas_enabled", "yes"),
+    ("binding_protocol", "auto-negotiate"),
+    ("auth_enabled_sasl", "no"),
+    ("auth_enabled_ascii", "no"),
+    ("flush_enabled", "yes"),
+    ("dump_enabled", "no"),
+];
 
 /// How a value is stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -100,6 +115,7 @@ impl Memcached {
     /// client thinks that is there. All others leave it, as memcached does.
     pub(super) fn refuses(&mut self, now_s: u32, key: &[u8], value_len: usize, is_set: bool) -> bool {
         let is_refused = value_len > MAX_VALUE_LEN;
+        self.stats.store_too_large += u64::from(is_refused);
         if is_refused && is_set {
             if let Some(item) = self.store.find(key, now_s) {
                 self.store.remove(item);
@@ -165,8 +181,31 @@ impl Memcached {
         self.store.flush(Some(at_s).filter(|at_s| *at_s > now_s));
     }
 
-    /// Says each number of `stats` but the version, with its name.
-    pub(super) fn each_stat(&self, now_s: u32, mut say: impl FnMut(&str, u64)) {
+    /// Says each line of `stats`, or of one of its kinds, as a name and a value. None: there is no such kind.
+    pub(super) fn each_stat(&self, now_s: u32, kind: &[u8], mut say: impl FnMut(&str, &[u8])) -> Option<()> {
+        match kind {
+            b"" => {
+                say("version", VERSION.as_bytes());
+                self.counted(now_s, |name, number| say(name, alloc::format!("{number}").as_bytes()));
+            }
+            b"settings" => {
+                for (name, number) in [
+                    ("maxbytes", self.limit),
+                    ("tcpport", PORT.into()),
+                    ("num_threads", self.cores),
+                    ("item_size_max", MAX_VALUE_LEN),
+                ] {
+                    say(name, alloc::format!("{number}").as_bytes());
+                }
+                SETTINGS.iter().for_each(|(name, value)| say(name, value.as_bytes()));
+            }
+            b"items" | b"slabs" => {} // there are no slab classes
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn counted(&self, now_s: u32, mut say: impl FnMut(&str, u64)) {
         let counts = self.store.counts;
         let ours = [
             ("pid", 1),
@@ -180,12 +219,15 @@ impl Memcached {
             ("total_items", counts.total_items),
             ("bytes", counts.bytes),
             ("evictions", counts.evictions),
+            ("get_expired", counts.get_expired),
+            ("get_flushed", counts.get_flushed),
         ];
         ours.into_iter().chain(self.stats.named()).for_each(|(name, number)| say(name, number));
     }
 
     /// Begins to count anew.
     pub(super) fn reset_stats(&mut self) {
-        self.stats = Stats { total_connections: self.stats.total_connections, ..Stats::default() };
+        self.stats = Stats::default();
+        self.store.counts.reset();
     }
 }

@@ -22,11 +22,12 @@ pub(super) struct Stats {
     pub cas_badval: u64,
     pub touch_hits: u64,
     pub touch_misses: u64,
+    pub store_too_large: u64,
 }
 
 impl Stats {
     /// Each with its name, as `stats` says them.
-    pub fn named(&self) -> [(&'static str, u64); 18] {
+    pub fn named(&self) -> [(&'static str, u64); 19] {
         [
             ("total_connections", self.total_connections),
             ("cmd_get", self.cmd_get),
@@ -46,6 +47,7 @@ impl Stats {
             ("cas_badval", self.cas_badval),
             ("touch_hits", self.touch_hits),
             ("touch_misses", self.touch_misses),
+            ("store_too_large", self.store_too_large),
         ]
     }
 }

@@ -38,6 +38,17 @@ pub struct Counts {
     /// Bytes of keys and values.
     pub bytes: u64,
     pub evictions: u64,
+    /// Searches that found an item past its time.
+    pub get_expired: u64,
+    /// Searches that found an item of before a flush.
+    pub get_flushed: u64,
+}
+
+impl Counts {
+    /// Begins to count anew what was done.
+    pub fn reset(&mut self) {
+        *self = Counts { items: self.items, bytes: self.bytes, ..Counts::default() };
+    }
 }
 
 /// Items by key. Times are seconds of 1970's count; items that are past theirs are gone, and their memory is used again
@@ -87,7 +98,9 @@ impl Store {
         self.flush_when_due(now_s);
         let item = self.search(self.bucket(key), key)?;
         let expires_s = self.chunks.expires_s(item);
-        if expires_s != 0 && expires_s <= now_s || self.chunks.unique(item) <= self.flushed_unique {
+        let is_flushed = self.chunks.unique(item) <= self.flushed_unique;
+        if is_flushed || expires_s != 0 && expires_s <= now_s {
+            *(if is_flushed { &mut self.counts.get_flushed } else { &mut self.counts.get_expired }) += 1;
             self.remove(Item(item));
             return None;
         }

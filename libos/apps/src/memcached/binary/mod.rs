@@ -276,23 +276,20 @@ impl Memcached {
     }
 
     fn answer_stats(&mut self, now_s: u32, request: &Request, output: &mut Output) -> bool {
-        match request.key {
-            b"" => {
-                let mut say = |name: &str, value: &[u8]| {
-                    request.answer(0, &[], name.as_bytes(), value.len(), output);
-                    output.write(value);
-                };
-                say("version", VERSION.as_bytes());
-                self.each_stat(now_s, |name, number| say(name, alloc::format!("{number}").as_bytes()));
-            }
-            b"reset" => self.reset_stats(),
-            _ => {
-                request.refuse(Status::NotFound, output);
-                return false;
-            }
+        let said = if request.key == b"reset" {
+            self.reset_stats();
+            Some(())
+        } else {
+            self.each_stat(now_s, request.key, |name, value| {
+                request.answer(0, &[], name.as_bytes(), value.len(), output);
+                output.write(value);
+            })
+        };
+        match said {
+            Some(()) => request.done(0, output),
+            None => request.refuse(Status::NotFound, output),
         }
-        request.done(0, output);
-        true
+        said.is_some()
     }
 
     /// Whether the item is there and is not the one whose unique number is a condition.

@@ -172,6 +172,9 @@ fn statistics_end_with_an_empty_answer() {
     let stats = client.asks(0x10, b"", b"", b"");
     assert!(stats.iter().any(|stat| stat.key == b"curr_items" && stat.value == b"1"));
     assert!(stats.last().is_some_and(|last| last.key.is_empty() && last.value.is_empty()));
+    let settings = client.asks(0x10, b"", b"settings", b"");
+    assert!(settings.iter().any(|stat| stat.key == b"cas_enabled" && stat.value == b"yes"));
+    assert_eq!(client.asks(0x10, b"", b"items", b"").len(), 1, "there are no slab classes");
     assert_eq!(client.status(0x10, b"", b"nothing", b""), 1);
     assert_eq!(client.status(0x10, b"", b"reset", b""), 0);
 }

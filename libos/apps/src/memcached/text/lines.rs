@@ -37,11 +37,12 @@ impl Memcached {
             [b"touch", key, time] | [b"touch", key, time, _] => output.write(self.touch_word(now_s, key, time)),
             [b"flush_all"] | [b"flush_all", b"noreply"] => output.write(self.flush_word(now_s, b"0")),
             [b"flush_all", delay] | [b"flush_all", delay, _] => output.write(self.flush_word(now_s, delay)),
-            [b"stats"] => self.write_stats(now_s, output),
+            [b"stats"] => self.write_stats(now_s, b"", output),
             [b"stats", b"reset", ..] => {
                 self.reset_stats();
                 output.write(b"RESET\r\n");
             }
+            [b"stats", kind, ..] => self.write_stats(now_s, kind, output),
             [b"version", ..] => {
                 output.write(b"VERSION ");
                 output.write(VERSION.as_bytes());
@@ -91,18 +92,13 @@ impl Memcached {
         }
     }
 
-    fn write_stats(&self, now_s: u32, output: &mut Output) {
-        output.write(b"STAT version ");
-        output.write(VERSION.as_bytes());
-        output.write(b"\r\n");
-        self.each_stat(now_s, |name, number| {
-            output.write(b"STAT ");
-            output.write(name.as_bytes());
-            output.write(b" ");
-            output.write_decimal(number);
-            output.write(b"\r\n");
+    fn write_stats(&self, now_s: u32, kind: &[u8], output: &mut Output) {
+        let said = self.each_stat(now_s, kind, |name, value| {
+            for piece in [b"STAT ", name.as_bytes(), b" ", value, b"\r\n"] {
+                output.write(piece);
+            }
         });
-        output.write(END);
+        output.write(if said.is_some() { END } else { ERROR });
     }
 }
 

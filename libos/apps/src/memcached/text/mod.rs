@@ -149,6 +149,9 @@ impl Memcached {
                 self.storing(now_s, verb, rest)
             }
             [b"quit", ..] => Step::Close,
+            [verb, .., last] | [verb @ last] if verb[0].is_ascii_uppercase() && last.starts_with(b"HTTP/") => {
+                Step::Close
+            }
             _ => {
                 self.simple(now_s, words, output);
                 Step::GoOn

@@ -235,7 +235,42 @@ fn what_was_done_is_counted() {
     ] {
         assert!(stats.contains(&std::format!("STAT {line}\n")), "{line} in {stats}");
     }
-    assert!(client.says("stats reset\nstats\n").contains("STAT cmd_get 0\n"));
+    let anew = client.says("stats reset\nstats\n");
+    assert!(anew.contains("STAT cmd_get 0\n") && anew.contains("STAT total_items 0\n"), "{anew}");
+}
+
+#[test]
+fn a_miss_is_told_from_what_is_past_its_time_or_flushed() {
+    let mut client = Client::new();
+    client.says("set e 0 -1 1\nx\nget e\nget e\nset f 0 0 1\nx\nflush_all\nget f\nset l 0 0 1048577\n");
+    let stats = client.says(&std::format!("{}\nstats\n", "x".repeat(1_048_577)));
+    for line in ["get_misses 3", "get_expired 1", "get_flushed 1", "store_too_large 1"] {
+        assert!(stats.contains(&std::format!("STAT {line}\n")), "{line} in {stats}");
+    }
+}
+
+#[test]
+fn there_are_settings_and_no_slab_classes() {
+    let mut client = Client::new();
+    let settings = client.says("stats settings\n");
+    assert!(settings.starts_with("STAT maxbytes 8388608\nSTAT tcpport 11211\n"), "{settings}");
+    assert!(settings.ends_with("STAT flush_enabled yes\nSTAT dump_enabled no\nEND\n"), "{settings}");
+    talk(&mut client, &[("stats items", "END\n"), ("stats slabs x", "END\n"), ("stats detail on", "ERROR\n")]);
+}
+
+#[test]
+fn a_browser_is_hung_up_on() {
+    for line in ["GET / HTTP/1.0", "PUT /asdf/asd/fasdfasdf/sadf HTTP/1.1", "DELETE HTTP/1.1", "HTTP/1.1"] {
+        let mut client = Client::new();
+        assert_eq!(
+            (client.says(&std::format!("{line}\nversion\n")), client.is_closed),
+            (String::new(), true),
+            "{line}"
+        );
+    }
+    let mut client = Client::new();
+    let lines = [("GET / http/1.0", "ERROR\n"), ("get HTTP/1.0", "END\n"), ("delete HTTP/1.1", "NOT_FOUND\n")];
+    talk(&mut client, &lines);
 }
 
 fn commands() -> impl Strategy<Value = Vec<u8>> {
