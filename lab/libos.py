@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 from bayop.errors import InputError, UnsupportedError
@@ -175,6 +175,8 @@ class LibraryOs:
             reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
         frames: A folder of Unix sockets, `LINK_SOCKET` among them, by which somebody brings clients' frames and takes
             those for them, each as a datagram.
+        ports: More of ours by which QEMU's own network leads to one of its, such as `{("tcp", 11211): 11211}`: who
+            comes by them finds it serving.
         arguments: More for QEMU.
         kernel: What the machine boots in place of the image and `words`, as in `command_line`; its console must say
             `ready: ` once it serves.
@@ -191,6 +193,7 @@ class LibraryOs:
         nic: str = "virtio-net",
         inside: Sequence[str] = (),
         frames: Path | None = None,
+        ports: Mapping[tuple[str, int], int] = MappingProxyType({}),
         arguments: Sequence[str] = (),
         kernel: Sequence[str] = (),
     ) -> None:
@@ -200,6 +203,7 @@ class LibraryOs:
         self._nic = nic
         self._inside = inside
         self._frames = frames
+        self._more_ports = ports
         self._ports: Mapping[tuple[str, int], int] = {}
         self._arguments = arguments
         self._kernel = kernel
@@ -294,6 +298,10 @@ class LibraryOs:
         self.boot_s = time.monotonic() - start_s
         monitor = Channel(self._folder / "qmp")
         monitor.execute("qmp_capabilities")
+        for (protocol, port), ours in self._more_ports.items():
+            forward = f"hostfwd_add net {protocol}:127.0.0.1:{ours}-{_USER_ADDRESS}:{port}"
+            if refusal := monitor.execute("human-monitor-command", {"command-line": forward}):
+                raise LabError(wrong=f"QEMU does not lead to the library OS by port {ours}: {refusal.strip()}")
         usernet = monitor.execute("human-monitor-command", {"command-line": "info usernet"})
         monitor.close()
         rows = re.findall(r"(TCP|UDP)\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
