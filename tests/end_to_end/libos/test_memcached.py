@@ -40,7 +40,8 @@ CONVERSATIONS = {
     "|set r 0 99999999999 1|x|get r|set r 0 0 4294967297|x|set r 0 18446744073709551616 1|get r",
     "a long key among others": f"set l 0 0 1 noreply|x|get l {'k' * 251} l",
     "long keys": f"set {'k' * 250} 0 0 1|x|get {'k' * 250}|get {'k' * 251}",
-    "a browser": "GET / http/1.1|get HTTP/1.1|delete HTTP/1.1|incr HTTP/1.1|GET / HTTP/1.1",
+    "a browser": "GET / HTTP/1.1|version",
+    "no browser": "GET / http/1.1|get HTTP/1.1|delete HTTP/1.1|incr HTTP/1.1",
     "more words": "set w 0 0 1 a b|set w 0 0 1 a|x|get w|version x y|flush_all noreply 0|stats foo|quit now",
 }
 """What a client says, its lines between bars. A key that is too long comes last: memcached 1.6.18 loses

@@ -11,20 +11,7 @@ from bayop.errors import UnsupportedError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
 
-NAMES = [
-    *(
-        "binary-get",
-        "bogus-commands",
-        "cas",
-        "expirations",
-        "flags",
-        "flush-all",
-        "getandtouch",
-        "incrdecr",
-        "issue_68",
-    ),
-    *("malicious-commands", "multiversioning", "noreply", "touch", "udp"),
-]
+NAMES = ["binary-get", "cas", "expirations", "flags", "incrdecr", "malicious-commands", "noreply", "udp"]
 
 
 def test_its_own_tests_pass_as_with_debians() -> None:
