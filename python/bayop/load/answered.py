@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Mapping
+from time import monotonic
 from typing import Final
 
 from bayop.load.plan import Dialect
 
 _TIMEOUT_S: Final = 1.0
+"""From the question to the end of the answer, however that comes in parts."""
 _MOST_BYTES: Final = 1 << 20
 
 _MEMCACHED: Final = (b"stats\r\nquit\r\n", re.compile(rb"^STAT cmd_(?:get|set) (\d+)\r?$", re.MULTILINE))
@@ -35,12 +37,13 @@ def answered(dialect: Dialect, server: str) -> int | None:
         return None
     question, counters = _ASKED[dialect]
     host, _, port = server.rpartition(":")
-    said = b""
+    said, until_s = b"", monotonic() + _TIMEOUT_S
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_TIMEOUT_S) as connection:
             connection.sendall(question)
             while len(said) < _MOST_BYTES and (more := connection.recv(1 << 16)):
                 said += more
+                connection.settimeout(max(until_s - monotonic(), 0.001))
     except OSError:
         return None
     counts = [int(count) for count in counters.findall(said)]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 from tests.support.servers import free_port, memcached_on, scripted, serving
@@ -52,3 +55,20 @@ def test_who_does_not_say_it_is_not_believed(dialect: Dialect, answer: bytes) ->
 @pytest.mark.parametrize("dialects", [("memcached", "redis", "http")])
 def test_who_can_t_be_asked_says_nothing(dialects: Sequence[Dialect], port: int) -> None:
     assert [answered(dialect, f"127.0.0.1:{port}") for dialect in dialects] == [None] * 3
+
+
+def test_who_never_ends_its_answer_is_not_waited_for() -> None:
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            while True:
+                connection.sendall(b"S")
+                time.sleep(0.1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=drip, args=(listener,))
+        server.start()
+        start_s = time.monotonic()
+        assert answered("memcached", f"127.0.0.1:{listener.getsockname()[1]}") is None
+        server.join()
+    assert time.monotonic() - start_s < 10
