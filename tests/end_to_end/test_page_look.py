@@ -40,6 +40,7 @@ window.fetch = (path, ...more) => path === "/api/stream" ? Promise.resolve(new R
 """A stream of which nothing follows, and which does not end, as no answer that is played could."""
 
 LATEST_S: Final = 120.0
+TABLES: Final = ("windows", "searches", "events", "damaged")
 BLOCK_PX: Final = 10
 """Pictures are compared by the mean of such squares, which edges of letters hardly change."""
 MOST_OFF: Final = 24
@@ -92,7 +93,7 @@ def test_before_a_first_window_an_axis_has_its_beginning_alone(browser: Any) -> 
     service = {**service, **nothing, "doing": "trouble", "trouble": "no agent listens", "restored": False}
     answers: dict[str, Any] = {
         "/api/services": {**ANSWERS["/api/services"], "services": [service]},
-        "/api/services/cache": {"service": service, "default": None, "windows": [], "searches": [], "events": []},
+        "/api/services/cache": {"service": service, "default": None, **dict.fromkeys(TABLES, [])},
         "/api/services/cache/map": None,
     }
     tab = browser.new_page()
