@@ -93,7 +93,7 @@ def test_before_a_first_window_an_axis_has_its_beginning_alone(browser: Any) -> 
     service = {**service, **nothing, "doing": "trouble", "trouble": "no agent listens", "restored": False}
     answers: dict[str, Any] = {
         "/api/services": {**ANSWERS["/api/services"], "services": [service]},
-        "/api/services/cache": {"service": service, "default": None, **dict.fromkeys(TABLES, [])},
+        "/api/services/cache": {"service": service, "default": None, **{name: [] for name in TABLES}},
         "/api/services/cache/map": None,
     }
     tab = browser.new_page()
