@@ -23,7 +23,7 @@ const HOUR_US: u64 = 3_600_000_000;
 
 fuzz_target!(|bytes: &[u8]| {
     let config = Config { mac: OUR_MAC, address: OURS, max_connections: MAX_CONNECTIONS, secret: [1, 2] };
-    let mut side = Side { stack: Stack::new(config, Mirror, 0), sent: Sent::default(), now_us: 0 };
+    let mut side = Side { stack: Stack::new(config, Mirror, 0), sent: Sent { next: Sequence(0) }, now_us: 0 };
     let mut script = Script(bytes);
     while let Some(step) = script.byte() {
         match step % 8 {
@@ -164,12 +164,6 @@ fn packet(protocol: u8, payload: &[u8]) -> Vec<u8> {
 /// Looks at every frame; `next` is what the last segment's receiver would acknowledge.
 struct Sent {
     next: Sequence,
-}
-
-impl Default for Sent {
-    fn default() -> Sent {
-        Sent { next: Sequence(0) }
-    }
 }
 
 impl Transmit for Sent {

@@ -34,6 +34,8 @@ const MAX_TIMER_US: u64 = 60_000_000;
 /// A timer that is far off may come so much later, so that one wake-up serves many of them.
 const FAR_US: u64 = 100_000;
 const SLACK_US: u64 = 1 << 15;
+/// Where the payload of a packet begins in its frame.
+const PAYLOAD_START: usize = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
 
 /// Who we are.
 #[derive(Clone, Copy, Debug)]
@@ -212,14 +214,11 @@ impl<S: Service> Stack<S> {
     }
 
     fn echo(&self, mac: MacAddress, destination: Address, question: &[u8], transmit: &mut impl Transmit) {
-        let header = ethernet::Header { destination: mac, source: self.config.mac, kind: EtherType::Ipv4 };
-        let ip = ipv4::Header { source: self.config.address, destination, protocol: ipv4::ICMP };
-        let start = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
-        let _ = transmit.send(start + question.len(), None, |frame| {
-            ethernet::write(&header, frame);
-            ipv4::write(&ip, question.len(), &mut frame[ethernet::HEADER_LEN..]);
-            frame[start..].copy_from_slice(question);
-            icmp::make_reply(&mut frame[start..]);
+        let config = &self.config;
+        let _ = transmit.send(PAYLOAD_START + question.len(), None, |frame| {
+            write_headers(config, (mac, destination), ipv4::ICMP, frame);
+            frame[PAYLOAD_START..].copy_from_slice(question);
+            icmp::make_reply(&mut frame[PAYLOAD_START..]);
         });
     }
 
@@ -455,16 +454,22 @@ fn opens(segment: &Segment) -> bool {
 
 #[inline]
 fn send_segment(config: &Config, peer: &Peer, segment: &Segment, transmit: &mut impl Transmit) -> bool {
-    const START: usize = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
     let len = segment.header_len() + segment.payload.len();
     let device_completes = transmit.completes_checksums();
-    let checksum = device_completes.then_some(PartialChecksum { start: START, offset: tcp::CHECKSUM_OFFSET });
-    transmit.send(START + len, checksum, |frame| {
-        let header = ethernet::Header { destination: peer.mac, source: config.mac, kind: EtherType::Ipv4 };
-        ethernet::write(&header, frame);
-        let ip = ipv4::Header { source: config.address, destination: peer.address, protocol: ipv4::TCP };
-        ipv4::write(&ip, len, &mut frame[ethernet::HEADER_LEN..]);
-        tcp::write(segment, &mut frame[START..]);
-        tcp::write_checksum(&mut frame[START..], config.address, peer.address, device_completes);
+    let checksum = device_completes.then_some(PartialChecksum { start: PAYLOAD_START, offset: tcp::CHECKSUM_OFFSET });
+    transmit.send(PAYLOAD_START + len, checksum, |frame| {
+        write_headers(config, (peer.mac, peer.address), ipv4::TCP, frame);
+        tcp::write(segment, &mut frame[PAYLOAD_START..]);
+        tcp::write_checksum(&mut frame[PAYLOAD_START..], config.address, peer.address, device_completes);
     })
+}
+
+/// Writes what stands in front of a packet's payload, which is the rest of the frame.
+#[inline]
+fn write_headers(config: &Config, (mac, destination): (MacAddress, Address), protocol: u8, frame: &mut [u8]) {
+    let header = ethernet::Header { destination: mac, source: config.mac, kind: EtherType::Ipv4 };
+    let ip = ipv4::Header { source: config.address, destination, protocol };
+    let payload_len = frame.len() - PAYLOAD_START;
+    ethernet::write(&header, frame);
+    ipv4::write(&ip, payload_len, &mut frame[ethernet::HEADER_LEN..]);
 }

@@ -1,14 +1,12 @@
 //! Datagrams: each is served to its end, and nothing is kept of who sent it.
 
-use super::{Config, Stack};
+use super::{Config, PAYLOAD_START, Stack, write_headers};
 use crate::device::{PartialChecksum, Transmit};
 use crate::service::Service;
 use crate::tcp::Peer;
-use crate::wire::ethernet::{self, EtherType};
 use crate::wire::udp::{self, Datagram};
 use crate::wire::{icmp, ipv4};
 
-const START: usize = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
 /// Below are ports of servers. What comes from there, or from a port like its own, may be an answer, and two servers
 /// that answer each other never end.
 const FIRST_CLIENT_PORT: u16 = 1024;
@@ -35,9 +33,9 @@ impl<S: Service> Stack<S> {
         if !self.service.serve_datagram(now_us, destination_port, payload, &mut answer) {
             // Hardly longer than what asked, so that nobody is flooded by way of us.
             let len = icmp::unreachable_len(packet);
-            let _ = transmit.send(START + len, None, |frame| {
-                write_headers(config, peer, ipv4::ICMP, frame);
-                icmp::write_port_unreachable(packet, &mut frame[START..]);
+            let _ = transmit.send(PAYLOAD_START + len, None, |frame| {
+                write_headers(config, (peer.mac, peer.address), ipv4::ICMP, frame);
+                icmp::write_port_unreachable(packet, &mut frame[PAYLOAD_START..]);
             });
         }
     }
@@ -46,19 +44,11 @@ impl<S: Service> Stack<S> {
 fn send_datagram(config: &Config, peer: Peer, datagram: &Datagram, transmit: &mut impl Transmit) {
     assert!(datagram.payload.len() <= udp::MAX_PAYLOAD_LEN, "a datagram must fit into a frame");
     let device_completes = transmit.completes_checksums();
-    let checksum = device_completes.then_some(PartialChecksum { start: START, offset: udp::CHECKSUM_OFFSET });
+    let checksum = device_completes.then_some(PartialChecksum { start: PAYLOAD_START, offset: udp::CHECKSUM_OFFSET });
     // What there is no room for is lost, as datagrams are.
-    let _ = transmit.send(START + udp::HEADER_LEN + datagram.payload.len(), checksum, |frame| {
-        write_headers(config, peer, ipv4::UDP, frame);
-        udp::write(datagram, &mut frame[START..]);
-        udp::write_checksum(&mut frame[START..], config.address, peer.address, device_completes);
+    let _ = transmit.send(PAYLOAD_START + udp::HEADER_LEN + datagram.payload.len(), checksum, |frame| {
+        write_headers(config, (peer.mac, peer.address), ipv4::UDP, frame);
+        udp::write(datagram, &mut frame[PAYLOAD_START..]);
+        udp::write_checksum(&mut frame[PAYLOAD_START..], config.address, peer.address, device_completes);
     });
-}
-
-fn write_headers(config: &Config, peer: Peer, protocol: u8, frame: &mut [u8]) {
-    let header = ethernet::Header { destination: peer.mac, source: config.mac, kind: EtherType::Ipv4 };
-    let ip = ipv4::Header { source: config.address, destination: peer.address, protocol };
-    let payload_len = frame.len() - START;
-    ethernet::write(&header, frame);
-    ipv4::write(&ip, payload_len, &mut frame[ethernet::HEADER_LEN..]);
 }
