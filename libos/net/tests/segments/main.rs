@@ -3,6 +3,7 @@
 mod client;
 mod moving;
 mod selective;
+mod simultaneous;
 #[path = "../support/mod.rs"]
 mod support;
 
