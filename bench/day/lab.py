@@ -30,8 +30,8 @@ from bayop.cli.day.display import Display
 from bayop.errors import BayopError
 from bayop.experiments.rig.day.play import RigDayPlan, play_rig_day, record_of
 from bayop.experiments.rig.softirqs import net_rx_softirqs
-from bayop.experiments.rig.veth import requests_of
 from bayop.live.file import Load
+from bayop.load.answered import read_memcached
 from bayop.load.curve import LoadCurve
 from bayop.load.plan import OpenLoop, Plan
 from bayop.report.rig_day.report import write_report
@@ -39,6 +39,7 @@ from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
 from lab import Files, Machine
 from lab.agent import add_agent
+from lab.errors import LabError
 
 KNOBS: Final = {FREQ_MHZ: "all", RX_USECS: "0:1000:50"}
 _ENERGY: Final = "/sys/class/powercap/intel-rapl:0/energy_uj"
@@ -85,7 +86,10 @@ class LabServer:
         """Reads and writes, by memcached's own statistics."""
         with socket.create_connection(("127.0.0.1", self._machine.ports.memcached), timeout=_TIMEOUT_S) as connection:
             connection.sendall(b"stats\r\nquit\r\n")
-            return requests_of(connection.makefile(encoding="ascii").read())
+            requests = read_memcached(connection.makefile("rb").read())
+        if requests is None:
+            raise LabError(wrong="memcached does not tell its statistics")
+        return requests
 
     def service_cpu_s(self) -> float:
         """Of all threads of memcached."""

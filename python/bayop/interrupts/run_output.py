@@ -34,6 +34,7 @@ from typing import Final
 
 from bayop.errors import InputError
 from bayop.interrupts.window import TickWindow
+from bayop.units import convert
 
 _TABLE: Final = "#type"
 _ROW: Final = "read"
@@ -45,7 +46,6 @@ _WRK_TOTAL: Final = re.compile(r"^\s*[0-9]+ requests in ([^\s,]+),", re.MULTILIN
 _WRK_RATE: Final = re.compile(r"^Requests/sec:\s*(\S+)", re.MULTILINE)
 _WRK_ERRORS: Final = re.compile(r"^\s*(?:Socket errors|Non-2xx or 3xx responses):", re.MULTILINE)
 _WRK_TIME: Final = re.compile(r"([0-9.]+)(us|ms|s|m|h)")
-_UNIT_US: Final = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _WORKLOAD: Final = "WORKLOAD"
 _EBBRT_NETPIPE: Final = (
     "repeat", "bytes", "loop", "dvfs", "rapl", "itr", "package 0 J", "package 1 J", "goodput", "latency", "start", "end"
@@ -287,7 +287,8 @@ def _time_us(cell: str, what: str, place: str) -> float:
     match = _WRK_TIME.fullmatch(cell)
     if match is None:
         raise InputError(f"{what} must be a time such as 59.00us", value=cell, place=place)
-    return _positive(match[1], what, place) * _UNIT_US[match[2]]
+    unit = "min" if match[2] == "m" else match[2]
+    return convert(_positive(match[1], what, place), unit, "us")
 
 
 def _excerpt(text: str) -> str:

@@ -14,13 +14,14 @@ _TIMEOUT_S: Final = 1.0
 """From the question to the end of the answer, however that comes in parts."""
 _MOST_BYTES: Final = 1 << 20
 
-_MEMCACHED: Final = (b"stats\r\nquit\r\n", re.compile(rb"^STAT cmd_(?:get|set) (\d+)\r?$", re.MULTILINE))
-_ASKED: Final[Mapping[Dialect, tuple[bytes, re.Pattern[bytes]]]] = {
+_MEMCACHED: Final = (b"stats\r\nquit\r\n", re.compile(rb"^STAT cmd_(?:get|set) (\d+)\r?$", re.MULTILINE), 2)
+_REDIS: Final = (b"INFO stats\r\nQUIT\r\n", re.compile(rb"^total_commands_processed:(\d+)\r?$", re.MULTILINE), 1)
+_ASKED: Final[Mapping[Dialect, tuple[bytes, re.Pattern[bytes], int]]] = {
     "memcached": _MEMCACHED,
     "memcached-binary": _MEMCACHED,
-    "redis": (b"INFO stats\r\nQUIT\r\n", re.compile(rb"^total_commands_processed:(\d+)\r?$", re.MULTILINE)),
+    "redis": _REDIS,
 }
-"""What each is asked, and the counters in what it answers, whose sum it is: of memcached its reads and writes."""
+"""What each is asked, the counters in what it answers, and how many they are; of memcached its reads and writes."""
 
 
 def answered(dialect: Dialect, server: str) -> int | None:
@@ -35,7 +36,7 @@ def answered(dialect: Dialect, server: str) -> int | None:
     """
     if dialect not in _ASKED:
         return None
-    question, counters = _ASKED[dialect]
+    question, counters, how_many = _ASKED[dialect]
     host, _, port = server.rpartition(":")
     said, until_s = b"", monotonic() + _TIMEOUT_S
     try:
@@ -46,5 +47,15 @@ def answered(dialect: Dialect, server: str) -> int | None:
                 connection.settimeout(max(until_s - monotonic(), 0.001))
     except OSError:
         return None
+    return _sum(said, counters, how_many)
+
+
+def read_memcached(stats: bytes) -> int | None:
+    """How many reads and writes a memcached has answered by what it says of itself (`stats`); None: nothing of that."""
+    _, counters, how_many = _MEMCACHED
+    return _sum(stats, counters, how_many)
+
+
+def _sum(said: bytes, counters: re.Pattern[bytes], how_many: int) -> int | None:
     counts = [int(count) for count in counters.findall(said)]
-    return sum(counts) if counts else None
+    return sum(counts) if len(counts) == how_many else None

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, Final, Self
 from bayop.applications.definition import Application, find_application
 from bayop.applications.serve import await_listening, prepare
 from bayop.errors import UnsupportedError
+from bayop.load.answered import read_memcached
 
 SERVER_DEVICE: Final = "server0"
 CLIENT_DEVICE: Final = "client0"
@@ -249,12 +250,13 @@ class VethPair:
         """
         script = f"exec 3<>/dev/tcp/{SERVER_ADDRESS}/{port}; printf 'stats\\r\\nquit\\r\\n' >&3; exec cat <&3"
         run = subprocess.run(  # noqa: S603 -- our words
-            self.client.command(["bash", "-c", script]), capture_output=True, text=True, check=False
+            self.client.command(["bash", "-c", script]), capture_output=True, check=False
         )
-        try:
-            return requests_of(run.stdout)
-        except KeyError:
-            raise UnsupportedError(wrong="memcached ended before the experiment", hint=run.stderr.strip()) from None
+        requests = read_memcached(run.stdout)
+        if requests is None:
+            hint = run.stderr.decode(errors="replace").strip()
+            raise UnsupportedError(wrong="memcached ended before the experiment", hint=hint)
+        return requests
 
     def close(self) -> None:
         """Ends the servers and lets the namespaces go."""
@@ -267,16 +269,6 @@ class VethPair:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def requests_of(stats: str) -> int:
-    """How many reads and writes a memcached has answered, from what it says of itself (`stats`).
-
-    Raises:
-        KeyError: it says something else.
-    """
-    counts = dict(line.split()[1:3] for line in stats.splitlines() if line.startswith("STAT "))
-    return int(counts["cmd_get"]) + int(counts["cmd_set"])
 
 
 def process_cpu_s(pid: int, *, name: str = "memcached") -> float:
