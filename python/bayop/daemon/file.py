@@ -33,7 +33,7 @@ from bayop.units import DAY_S
 Mode = Literal["observe", "advise", "apply"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-_NAME_RULE: Final = "must be up to 32 letters, digits, - and _"
+_NAME_RULE: Final = "be up to 32 letters, digits, - and _"
 _LOAD_CHANGE: Final = 0.1
 _LONGEST_SETTLE_S: Final = 60.0
 """An agent passes over what clients see for no longer."""
@@ -277,7 +277,7 @@ def _slo(value: object) -> Slo:
 
 def _group(value: object) -> str:
     if not _NAME.fullmatch(text(value)):
-        raise InputError(f"a group {_NAME_RULE}", value=value)
+        raise InputError(f"a group must {_NAME_RULE}", value=value)
     return text(value)
 
 
@@ -320,7 +320,7 @@ _BAND: Final = ("device", "low_packets_per_s", "high_packets_per_s")
 def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     place = file.place("")
     if not _NAME.fullmatch(name):
-        raise InputError(f"a service's name {_NAME_RULE}", value=name, place=place)
+        raise InputError(f"a service's name must {_NAME_RULE}", value=name, place=place)
     live = LiveFile.of(
         file,
         path,
