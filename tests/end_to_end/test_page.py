@@ -164,6 +164,21 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
         viewer.sees("(asked for) ended after")
 
 
+def test_a_user_pauses_all_services_at_once(run: Run, browser: Any) -> None:
+    assert eventually(lambda: "paused" not in run.doing().values(), within_s=LATEST_S)
+    with viewing(browser, run.url) as viewer:
+        page = viewer.page
+        assert page.get_by_role("button", name="Resume all").is_disabled()
+        page.get_by_role("button", name="Pause all").click()
+        page.get_by_label("Token", exact=True).fill(TOKEN)
+        page.keyboard.press("Enter")
+        viewer.sees("All services are paused.")
+        assert eventually(lambda: set(run.doing().values()) == {"paused"}, within_s=LATEST_S)
+        page.get_by_role("button", name="Resume all").click()
+        viewer.sees("All services go on.")
+        assert eventually(lambda: "paused" not in run.doing().values(), within_s=LATEST_S)
+
+
 def test_a_user_with_a_wrong_token_is_told(run: Run, browser: Any) -> None:
     viewer = Viewer(browser, f"{run.url}#/web")
     viewer.page.get_by_role("button", name="Pause").click()

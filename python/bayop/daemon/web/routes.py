@@ -48,3 +48,6 @@ GET_OF_SERVICE: Final[Mapping[str, AnswerOf]] = {
 
 ACTIONS: Final = ("pause", "resume", "trigger")
 """What may follow `/api/services/NAME/` in a POST: words of an operator."""
+
+ACTIONS_ON_ALL: Final[Mapping[str, str]] = {"/api/pause": "pause", "/api/resume": "resume"}
+"""The words that are said to all services at once, by the path of their POST."""

@@ -14,7 +14,7 @@ from bayop.daemon.web.content import Content, RefusedError, json_content
 from bayop.daemon.web.file import WebFile
 from bayop.daemon.web.gate import Gate
 from bayop.daemon.web.request import Request, read_request
-from bayop.daemon.web.routes import ACTIONS, GET, GET_OF_SERVICE, STREAM
+from bayop.daemon.web.routes import ACTIONS, ACTIONS_ON_ALL, GET, GET_OF_SERVICE, STREAM
 from bayop.daemon.web.standings import telling
 from bayop.daemon.web.static import page
 from bayop.daemon.web.stream import Stream
@@ -167,6 +167,8 @@ class _Handler(BaseRequestHandler):
         raise _nothing(request)
 
     def _act(self, request: Request, who: str) -> Content:
+        if request.path in ACTIONS_ON_ALL:
+            return json_content({"events": self.server.view.word(ACTIONS_ON_ALL[request.path], None, who)})
         name, rest = _of_service(request)
         if rest not in ACTIONS:
             raise _nothing(request)

@@ -12,8 +12,8 @@ from bayop.daemon.services import Services
 from bayop.daemon.web.feed import Feed
 from bayop.daemon.web.map import Maps
 
-Word = Callable[[str, str, str], list[dict[str, Any]]]
-"""What an operator says: a verb, a service, and who says it; the events that tell what came of it."""
+Word = Callable[[str, str | None, str], list[dict[str, Any]]]
+"""What an operator says: a verb, a service (None: all), and who says it; the events that tell what came of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def token_file(tmp_path: Path) -> Path:
 class Site:
     """A server of two services that no agent answers for, and what was said to it."""
 
-    def __init__(self, port: int, view: View, reporter: Reporter, said: list[tuple[str, str, str]]) -> None:
+    def __init__(self, port: int, view: View, reporter: Reporter, said: list[tuple[str, str | None, str]]) -> None:
         self.port, self.view, self.reporter, self.said = port, view, reporter, said
 
     def raw(self, data: bytes) -> bytes:
@@ -59,9 +59,9 @@ class Site:
 
 @contextmanager
 def site(tmp_path: Path, web: WebFile) -> Iterator[Site]:
-    said: list[tuple[str, str, str]] = []
+    said: list[tuple[str, str | None, str]] = []
 
-    def word(verb: str, service: str, by: str) -> list[dict[str, Any]]:
+    def word(verb: str, service: str | None, by: str) -> list[dict[str, Any]]:
         if verb == "trigger":
             raise BayopError(wrong="it is about something else")
         said.append((verb, service, by))
@@ -185,6 +185,13 @@ def test_who_has_a_token_acts_and_is_named(acting: Site) -> None:
     assert (status, answer["error"]["wrong"]) == (409, "it is about something else")
 
 
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_all_services_are_acted_on_by_one_word(acting: Site, verb: str) -> None:
+    assert acting.ask(f"/api/{verb}", "POST")[0] == 401
+    assert acting.ask(f"/api/{verb}", "POST", Authorization=f"Bearer {TOKEN}") == (200, {"events": []})
+    assert acting.said == [(verb, None, "alice (web, 127.0.0.1)")]
+
+
 OTHERS = {
     "no token": (401, {}),
     "another token": (401, {"Authorization": "Bearer 0123456789abcdeX"}),
@@ -219,6 +226,7 @@ def test_a_word_for_nobody_or_none_is_refused(acting: Site) -> None:
         "/api/services/web",
         "/",
         "/api/services//pause",
+        "/api/trigger",
     ):
         assert acting.ask(path, "POST", Authorization=f"Bearer {TOKEN}")[0] == 404
     assert acting.ask("/api/services", Host="bayop.example")[0] == 200

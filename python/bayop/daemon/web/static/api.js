@@ -27,4 +27,5 @@ const of = (name, rest) => `/api/services/${encodeURIComponent(name)}${rest ? `/
 export const services = () => ask("/api/services", "GET");
 export const service = (name) => ask(of(name), "GET");
 export const map = (name) => ask(of(name, "map"), "GET");
-export const act = (name, word) => ask(of(name, word), "POST");
+/** Says a word of an operator to a service, or to all of them where `name` is null. */
+export const act = (name, word) => ask(name === null ? `/api/${word}` : of(name, word), "POST");

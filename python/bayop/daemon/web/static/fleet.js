@@ -24,15 +24,30 @@ function row(name) {
   return { root, update };
 }
 
-export function fleetView() {
+function actions(act) {
+  const button = (word, text) => el("button", { type: "button", onclick: () => act(null, word) }, text);
+  const all = { pause: button("pause", "Pause all"), resume: button("resume", "Resume all") };
+  const root = el("div", { class: "buttons", role: "group", "aria-label": "Act on all services" }, Object.values(all));
+  function update(standings) {
+    const paused = standings.filter((s) => s.paused_by.includes("operator")).length;
+    all.pause.disabled = paused === standings.length;
+    all.resume.disabled = !paused;
+  }
+  return { root, update };
+}
+
+/** The view of all services; `act` is null where nobody may act. */
+export function fleetView(act) {
   const list = el("ul", { class: "fleet", "aria-label": "Services" }), sums = el("p", { class: "sums", role: "status" });
   const filter = el("input", { type: "search", id: "filter", oninput: () => update(known) });
   const chosen = el("p", { class: "filter", hidden: true }, el("label", { for: "filter" }, "Show those named"), filter);
-  const root = el("section", { "aria-labelledby": "fleet" }, el("h1", { id: "fleet" }, "Services"), sums, chosen, list);
+  const buttons = act && actions(act);
+  const root = el("section", { "aria-labelledby": "fleet" }, el("h1", { id: "fleet" }, "Services"), sums, buttons?.root, chosen, list);
   const rows = new Map();
   let known = [], order = "";
   function update(standings) {
     known = standings;
+    buttons?.update(known);
     chosen.hidden = known.length <= FEW;
     const wanted = known.filter((s) => s.service.toLowerCase().includes(filter.value.trim().toLowerCase()));
     const sorted = wanted.toSorted((a, b) => (URGENT[a.doing] ?? 9) - (URGENT[b.doing] ?? 9));

@@ -50,7 +50,7 @@ async function show() {
   if (name !== wanted()) return show();
   const moved = view !== null;
   shown = name;
-  view = name === null ? fleetView() : serviceView(name, known.standings.size > 1, known.acts ? act : null);
+  view = name === null ? fleetView(known.acts ? act : null) : serviceView(name, known.standings.size > 1, known.acts ? act : null);
   document.title = name === null ? "BayOp" : `${name}: BayOp`;
   main.replaceChildren(view.root);
   if (moved) main.focus();
@@ -117,7 +117,8 @@ async function act(name, word) {
   try {
     const { events } = await api.act(name, word);
     for (const standing of events) heard("service", standing);
-    announce({ pause: `${name} is paused.`, resume: `${name} goes on.`, trigger: `${name} begins a search.` }[word]);
+    announce(name === null ? { pause: "All services are paused.", resume: "All services go on." }[word]
+      : { pause: `${name} is paused.`, resume: `${name} goes on.`, trigger: `${name} begins a search.` }[word]);
   } catch (error) {
     refused(error, () => act(name, word));
   }
