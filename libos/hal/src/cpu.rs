@@ -25,11 +25,24 @@ pub fn reset() -> ! {
     }
 }
 
-/// What the CPU says that it has, and which of the machine's it is (`cpuid`, leaf 1).
+/// What the CPU says of itself (`cpuid`); a leaf beyond its last one says anything.
 #[allow(unused_unsafe)] // newer compilers know that asking is safe
-pub(crate) fn features() -> CpuidResult {
+pub(crate) fn id(leaf: u32) -> CpuidResult {
     // SAFETY: every x86-64 CPU has the instruction.
-    unsafe { __cpuid(1) }
+    unsafe { __cpuid(leaf) }
+}
+
+/// What the CPU says that it has, and which of the machine's it is.
+pub(crate) fn features() -> CpuidResult {
+    id(1)
+}
+
+/// The model of one of Intel's processors of family 6, by what `cpuid` says; none of another.
+pub(crate) fn intel_model(id: impl Fn(u32) -> CpuidResult) -> Option<u32> {
+    let (maker, signature) = (id(0), id(1).eax);
+    let is_intel = [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
+    let is_family_6 = signature >> 8 & 0xF == 6;
+    (is_intel && is_family_6).then_some(signature >> 12 & 0xF0 | signature >> 4 & 0xF)
 }
 
 /// A number that differs from boot to boot, for keys that others must not know: of hash tables, of the first numbers of

@@ -17,6 +17,7 @@ pub mod cores;
 pub mod cpu;
 pub mod dma;
 pub mod heap;
+pub mod idle;
 pub mod interrupts;
 #[cfg(any(test, feature = "boot"))]
 mod loader;

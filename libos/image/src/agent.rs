@@ -20,6 +20,7 @@ use libos_runtime::policy::{Order, Wait};
 use libos_runtime::{Counters, Totals};
 use spin::Mutex;
 
+use crate::sleeping::Sleeping;
 use crate::words::MAX_DELAY_US;
 
 /// No machine without a meter knows its power; this is that of the small server which `bayop live` takes.
@@ -36,12 +37,14 @@ pub struct Parts {
     pub cores: Arc<Cores>,
     /// What each core has counted.
     pub counters: Vec<Arc<Counters>>,
+    /// How deeply they sleep, where they have a choice.
+    pub sleeping: Option<Arc<Sleeping>>,
     /// Their interrupts.
     pub log: Arc<Mutex<InterruptLog>>,
 }
 
 /// The agent of this machine.
-pub fn new(address: Address, Parts { throttle, order, cores: all, counters, log }: Parts) -> Agent {
+pub fn new(address: Address, Parts { throttle, order, cores: all, counters, sleeping, log }: Parts) -> Agent {
     let cores = counters.len();
     let at = String::leak(name_of_all(cores));
     let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at })];
@@ -52,7 +55,7 @@ pub fn new(address: Address, Parts { throttle, order, cores: all, counters, log 
         knobs.insert(0, Box::new(Delay(throttle)));
     }
     let totals = move |now_us| counters.iter().map(|core| core.totals(now_us)).collect::<Vec<_>>();
-    let readings = Box::new(move |now_us| readings(now_us, &totals(now_us)));
+    let readings = Box::new(move |now_us| readings(now_us, &totals(now_us), sleeping.as_deref()));
     Agent::new(Machine { address, knobs, readings, cores, log, random: cpu::seed })
 }
 
@@ -145,7 +148,7 @@ impl Knob for Serving {
     }
 }
 
-fn readings(now_us: u64, cores: &[Totals]) -> Vec<Reading> {
+fn readings(now_us: u64, cores: &[Totals], sleeping: Option<&Sleeping>) -> Vec<Reading> {
     let now_s = now_us as f64 / 1e6;
     let slept_s = |totals: &Totals| totals.slept_us as f64 / 1e6;
     let busy_s = |totals: &Totals| (now_s - slept_s(totals)).max(0.0);
@@ -157,14 +160,20 @@ fn readings(now_us: u64, cores: &[Totals]) -> Vec<Reading> {
         count("memory_used_bytes", "machine", boot::used_memory() as f64, "the allocator, what is free again among it");
     readings.push(Reading { unit: "B", ..memory });
     for (number, totals) in cores.iter().enumerate() {
-        let (core, state) = (format!("cpu{number}"), format!("cpu{number}/C1"));
+        let core = format!("cpu{number}");
         let seconds = |name, at: &str, value, source| Reading { unit: "s", ..count(name, at, value, source) };
         readings.extend([
             seconds("cpu_busy_s", &core, busy_s(totals), "TSC, but for sleeps"),
-            seconds("cpu_idle_s", &core, slept_s(totals), "TSC, around hlt"),
-            seconds("idle_time_s", &state, slept_s(totals), "TSC, around hlt"),
-            count("idle_usage", &state, totals.sleeps as f64, "hlt"),
+            seconds("cpu_idle_s", &core, slept_s(totals), "TSC, around sleeps"),
         ]);
+        // Where there are several, a stay counts when it is over.
+        let states =
+            sleeping.map_or(vec![("C1", totals.sleeps, totals.slept_us)], |sleeping| sleeping.stays_of(number));
+        readings.extend(states.into_iter().flat_map(|(state, stays, slept_us)| {
+            let at = format!("{core}/{state}");
+            let slept = seconds("idle_time_s", &at, slept_us as f64 / 1e6, "TSC, around sleeps");
+            [slept, count("idle_usage", &at, stays as f64, "hlt, mwait")]
+        }));
     }
     let sum = |part: fn(&Totals) -> u64| cores.iter().map(part).sum::<u64>() as f64;
     readings.extend([

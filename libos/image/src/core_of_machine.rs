@@ -3,6 +3,7 @@
 use libos_hal::apic::{Apic, CoreId};
 use libos_hal::clock::Clock;
 use libos_hal::cores::TooFew;
+use libos_hal::idle::{self, IdleState};
 use libos_hal::{cores, cpu, interrupts};
 use libos_runtime::Core;
 
@@ -10,14 +11,21 @@ use libos_runtime::Core;
 pub struct MachineCore {
     clock: Clock,
     apic: Apic,
+    /// From the shallowest, which is `hlt`; none where that is all.
+    states: &'static [IdleState],
     /// When the timer interrupts next.
     alarm_us: u64,
 }
 
 impl MachineCore {
     /// Switches its interrupts and its timer on.
-    pub fn new(clock: Clock) -> MachineCore {
-        MachineCore { clock, apic: Apic::new(&clock), alarm_us: u64::MAX }
+    pub fn new(clock: Clock, states: &'static [IdleState]) -> MachineCore {
+        MachineCore { clock, apic: Apic::new(&clock), states, alarm_us: u64::MAX }
+    }
+
+    /// Its idle states from the shallowest, which is `hlt`; none where that is all.
+    pub fn states(&self) -> &'static [IdleState] {
+        self.states
     }
 
     /// Starts the cores beside it.
@@ -35,7 +43,7 @@ impl Core for MachineCore {
         self.clock.now_us()
     }
 
-    fn sleep(&mut self, until_us: u64) {
+    fn sleep(&mut self, state: usize, until_us: u64) {
         let now_us = self.now_us();
         if until_us <= now_us {
             return;
@@ -46,7 +54,10 @@ impl Core for MachineCore {
             self.apic.interrupt_in(until_us - now_us);
             self.alarm_us = until_us;
         }
-        cpu::halt();
+        match self.states.get(state) {
+            Some(state) => idle::enter(state),
+            None => cpu::halt(),
+        }
     }
 
     #[inline]

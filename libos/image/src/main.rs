@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod agent;
 mod core_of_machine;
+mod sleeping;
 mod words;
 
 use alloc::boxed::Box;
@@ -23,7 +24,7 @@ use libos_apps::tpcc::{self, Tpcc};
 use libos_hal::apic::CoreId;
 use libos_hal::clock::{self, Clock};
 use libos_hal::cores::{self, TooFew};
-use libos_hal::{boot, cpu, say};
+use libos_hal::{boot, cpu, idle, say};
 use libos_net::device::{Receive, Transmit};
 use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
 use libos_net::service::{Pair, Service, Shared};
@@ -36,6 +37,7 @@ use spin::Mutex;
 
 use agent::Parts;
 use core_of_machine::MachineCore;
+use sleeping::Sleeping;
 use words::{App, Words};
 
 libos_hal::entry!(main);
@@ -82,7 +84,7 @@ fn start(words: &Words) -> ! {
 /// Serves with as many services as there are cores.
 fn serve<S: Service<Session: Send> + Send + 'static>(words: &Words, port: u16, services: Vec<S>) -> ! {
     let clock = Clock::calibrate();
-    let core = MachineCore::new(clock);
+    let core = MachineCore::new(clock, idle::states().leak());
     let others = core.start_others(words.cores - 1).unwrap_or_else(|TooFew { cores }| {
         say!("error: cores must be at most the machine's {cores}, but got \"cores={}\"", words.cores);
         cpu::reset()
@@ -128,12 +130,14 @@ fn serve_on<S: Service<Session: Send> + Send + 'static>(
         refuse(OpenError::TooFewQueues, words.cores);
     }
     let order = Arc::new(Order::new(words.wait));
+    let states = first.states();
+    let sleeping = Sleeping::new(states, services.len()).map(Arc::new);
     let cores = Arc::new(Cores::new(services.len(), cores::wake));
     let counters: Vec<Arc<Counters>> = services.iter().map(|_| Arc::default()).collect();
     let log = words.has_agent.then(|| Arc::new(Mutex::new(InterruptLog::new(INTERRUPTS_KEPT))));
     let agent = log.as_ref().map(|log| {
-        let (order, cores, counters) = (order.clone(), cores.clone(), counters.clone());
-        let parts = Parts { throttle, order, cores, counters, log: log.clone() };
+        let (order, cores, counters, sleeping) = (order.clone(), cores.clone(), counters.clone(), sleeping.clone());
+        let parts = Parts { throttle, order, cores, counters, sleeping, log: log.clone() };
         Shared::new(agent::new(words.address, parts))
     });
     let (max_connections, secret) = (words.connections, [cpu::seed(), cpu::seed()]);
@@ -144,15 +148,16 @@ fn serve_on<S: Service<Session: Send> + Send + 'static>(
         let service = Pair(service, agent.clone());
         let (order, exchange) = (order.clone(), exchange.clone());
         let log = log.clone().map(|log| Writer::new(log, number));
+        let depth = sleeping.as_ref().map(|sleeping| sleeping.depth(number));
         move |core: MachineCore| -> ! {
             let stack = Stack::of_core(number, exchange, config, service, core.now_us());
             let policy = Chosen::new(order, Adaptive::new(SLEEP_IS_WORTH_US));
-            Runtime::new(core, receive, transmit, stack, policy, counters, log).run()
+            Runtime::new(core, receive, transmit, stack, policy, depth, counters, log).run()
         }
     });
     let ours = parts.next().expect("one core serves at least");
     for (other, part) in parts.enumerate() {
-        cores::give(other, Box::new(move || part(MachineCore::new(clock))));
+        cores::give(other, Box::new(move || part(MachineCore::new(clock, states))));
     }
     let [a, b, c, d] = words.address;
     say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, clock.mhz());
