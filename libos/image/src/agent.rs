@@ -1,4 +1,5 @@
-//! What the agent sees and sets here: the NIC's delay, how cores wait and how many serve, and what they have counted.
+//! What the agent sees and sets here: the NIC's delay, how cores wait, how deeply they sleep and how many serve, and what
+//! they have counted.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -48,6 +49,9 @@ pub fn new(address: Address, Parts { throttle, order, cores: all, counters, slee
     let cores = counters.len();
     let at = String::leak(name_of_all(cores));
     let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at })];
+    if let Some(sleeping) = sleeping.clone() {
+        knobs.push(Box::new(MaxLatency { sleeping, at }));
+    }
     if cores > 1 {
         knobs.push(Box::new(Serving { cores: all, at }));
     }
@@ -116,6 +120,36 @@ impl Knob for Waiting {
     fn set(&mut self, value: &Value) {
         if let Some((_, wait)) = WAITS.iter().find(|(word, _)| *value == Value::from(*word)) {
             self.order.set(*wait);
+        }
+    }
+}
+
+/// How long a core may take to wake up. The shallowest state is always allowed, so less than it takes is no limit.
+struct MaxLatency {
+    sleeping: Arc<Sleeping>,
+    at: &'static str,
+}
+
+impl Knob for MaxLatency {
+    fn about(&self) -> About {
+        let [least_us, most_us] = self.sleeping.latencies_us();
+        About {
+            id: "idle.max_latency_us",
+            at: self.at,
+            summary: "Longest time that a core may take to wake up, which bounds its idle states",
+            unit: Some("us"),
+            safest: Some("low"),
+            domain: Domain::Whole(least_us, most_us),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Number(self.sleeping.limit.get_us().into())
+    }
+
+    fn set(&mut self, value: &Value) {
+        if let Value::Number(max_latency_us) = value {
+            self.sleeping.limit.set_us(*max_latency_us as u32);
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Sleeping {
     /// From the shallowest.
     states: &'static [IdleState],
     /// How long a core may take to wake up: at first, as long as its deepest state does.
-    limit: Arc<Limit>,
+    pub limit: Arc<Limit>,
     /// Each core's.
     stays: Vec<Arc<Stays>>,
     /// With the states up to each.
@@ -44,6 +44,11 @@ impl Sleeping {
         let level =
             |(states, plans): &(States, &'static Plans)| -> Level { (*states, Box::new(BayOp::new(plans, PRICE))) };
         Depth::new(self.tables.iter().map(level).collect(), self.limit.clone(), self.stays[core].clone())
+    }
+
+    /// What the shallowest state takes to wake up, and the deepest.
+    pub fn latencies_us(&self) -> [u32; 2] {
+        [&self.states[0], &self.states[self.states.len() - 1]].map(|state| state.exit_latency_us)
     }
 
     /// What a core has counted: each state's name, its stays that are over, and how long they were, in us.
