@@ -42,6 +42,8 @@ impl fmt::Display for Value {
 pub enum Domain {
     /// Whole numbers, the least and the greatest.
     Whole(u32, u32),
+    /// Every so many of the whole numbers from the least to the greatest, by the last.
+    Steps(u32, u32, u32),
     /// These words.
     Words(&'static [&'static str]),
 }
@@ -76,15 +78,17 @@ impl About {
 
     /// Refuses what the knob does not take.
     pub fn check(&self, value: &Value) -> Result<()> {
+        // What is no whole number of 32 bits is another one as such.
+        let is_in = |low: u32, high: u32, step: u32, number: f64| {
+            let whole = number as u32;
+            f64::from(whole) == number && (low..=high).contains(&whole) && (whole - low) % step == 0
+        };
         let rule = match (self.domain, value) {
-            // What is no whole number of 32 bits is another one as such.
-            (Domain::Whole(low, high), &Value::Number(number))
-                if (f64::from(low)..=f64::from(high)).contains(&number) && f64::from(number as u32) == number =>
-            {
-                return Ok(());
-            }
+            (Domain::Whole(low, high), &Value::Number(number)) if is_in(low, high, 1, number) => return Ok(()),
+            (Domain::Steps(low, high, step), &Value::Number(number)) if is_in(low, high, step, number) => return Ok(()),
             (Domain::Words(words), Value::Word(word)) if words.contains(&word.as_str()) => return Ok(()),
             (Domain::Whole(low, high), _) => format!("{} must be a whole number, {low} to {high}", self.id),
+            (Domain::Steps(low, high, step), _) => format!("{} must be {low} to {high} in steps of {step}", self.id),
             (Domain::Words(words), _) => format!("{} must be one of {}", self.id, words.join(", ")),
         };
         Err(Error::cannot_use(value, rule).at(self.name()))
@@ -111,10 +115,15 @@ impl Serialize for Domain {
             Steps { low: f64, high: f64, step: f64, reserved: Vec<()> },
             Choices(&'static [&'static str]),
         }
+        let steps = |low: u32, high: u32, step: u32| Shape::Steps {
+            low: low.into(),
+            high: high.into(),
+            step: step.into(),
+            reserved: Vec::new(),
+        };
         match *self {
-            Domain::Whole(low, high) => {
-                Shape::Steps { low: low.into(), high: high.into(), step: 1.0, reserved: Vec::new() }
-            }
+            Domain::Whole(low, high) => steps(low, high, 1),
+            Domain::Steps(low, high, step) => steps(low, high, step),
             Domain::Words(words) => Shape::Choices(words),
         }
         .serialize(serializer)

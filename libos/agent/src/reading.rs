@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 
 use serde::Serialize;
 
-/// A counter, read at a moment: only differences mean something.
+/// A counter, read at a moment: only differences mean something; or what is at that moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// The quantity with its unit, such as `interrupts`.
@@ -17,6 +17,8 @@ pub struct Reading {
     pub unit: &'static str,
     /// What counts.
     pub source: Cow<'static, str>,
+    /// Whether it is no counter.
+    pub is_gauge: bool,
     /// Whether a model says so, and no meter.
     pub is_estimated: bool,
 }
@@ -42,7 +44,7 @@ impl Reading {
             at: &self.at,
             value: self.value,
             unit: self.unit,
-            kind: "counter",
+            kind: if self.is_gauge { "gauge" } else { "counter" },
             source: &self.source,
             estimated: self.is_estimated,
             time_s,

@@ -55,6 +55,7 @@ impl Bench {
             value: now_us as f64,
             unit: "J",
             source: "model".into(),
+            is_gauge: false,
             is_estimated: true,
         };
         let readings = Box::new(move |now_us| vec![reading(now_us)]);
@@ -312,4 +313,25 @@ fn a_head_is_a_get_whose_answer_has_no_body() {
         assert!(!served.close && answer.starts_with(&format!("HTTP/1.1 {status} ")));
         assert_eq!(told.split_once("\r\n\r\n").unwrap().0, answer.strip_suffix("\r\n\r\n").unwrap());
     }
+}
+
+#[test]
+fn a_knob_of_steps_takes_no_other_number() {
+    let about = About {
+        id: "cpu.freq_mhz",
+        at: "cpu0",
+        summary: "",
+        unit: None,
+        safest: None,
+        domain: Domain::Steps(800, 2400, 100),
+    };
+    for (number, is_taken) in
+        [(800.0, true), (2400.0, true), (850.0, false), (700.0, false), (2500.0, false), (900.5, false)]
+    {
+        assert_eq!(about.check(&Value::Number(number)).is_ok(), is_taken, "{number}");
+    }
+    let refused = about.check(&Value::from("fast")).unwrap_err();
+    assert!(format!("{refused}").contains("cpu.freq_mhz must be 800 to 2400 in steps of 100"), "{refused}");
+    let shown = serde_json::to_value(about.domain).unwrap();
+    assert_eq!(shown, json!({"steps": {"low": 800.0, "high": 2400.0, "step": 100.0, "reserved": []}}));
 }

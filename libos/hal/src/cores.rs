@@ -4,7 +4,6 @@
 
 use alloc::alloc::{Layout, alloc};
 use alloc::boxed::Box;
-use core::arch::asm;
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -12,7 +11,7 @@ use spin::Mutex;
 
 use crate::apic::{self, Apic, CoreId};
 use crate::clock::Clock;
-use crate::interrupts;
+use crate::{cpu, interrupts};
 
 extern crate alloc;
 
@@ -108,13 +107,17 @@ pub fn wake(core: usize) {
     apic::interrupt(CoreId(u8::try_from(apic).expect("it is started")));
 }
 
+/// The number of the core that this runs on, as [`wake`] counts.
+pub fn number() -> usize {
+    let own = u32::from(CoreId::own().0);
+    APICS.iter().position(|apic| apic.load(Ordering::Relaxed) == own).map_or(0, |other| other + 1)
+}
+
 /// What every core begins with: memory of its own, whose first word counts its devices' interrupts, and the handlers.
 pub(crate) fn adopt() {
     let own = Box::leak(Box::new(0u64)) as *mut u64 as u64;
     // SAFETY: the word stays for ever, and nothing else uses `gs`.
-    unsafe {
-        asm!("wrmsr", in("ecx") GS_BASE, in("eax") own as u32, in("edx") (own >> 32) as u32, options(nostack));
-    }
+    unsafe { cpu::write_msr(GS_BASE, own) }
     interrupts::load();
 }
 

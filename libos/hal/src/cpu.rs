@@ -45,6 +45,32 @@ pub(crate) fn intel_model(id: impl Fn(u32) -> CpuidResult) -> Option<u32> {
     (is_intel && is_family_6).then_some(signature >> 12 & 0xF0 | signature >> 4 & 0xF)
 }
 
+/// A register of the model's.
+///
+/// # Safety
+///
+/// The CPU must have it.
+pub(crate) unsafe fn read_msr(register: u32) -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller's word is that it is there; reading changes no memory.
+    unsafe {
+        asm!("rdmsr", in("ecx") register, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Writes a register of the model's.
+///
+/// # Safety
+///
+/// The CPU must have it, and take the value; what that does to memory must be sound.
+pub(crate) unsafe fn write_msr(register: u32, value: u64) {
+    // SAFETY: as the caller says.
+    unsafe {
+        asm!("wrmsr", in("ecx") register, in("eax") value as u32, in("edx") (value >> 32) as u32, options(nostack))
+    }
+}
+
 /// A number that differs from boot to boot, for keys that others must not know: of hash tables, of the first numbers of
 /// connections.
 ///

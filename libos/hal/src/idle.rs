@@ -100,8 +100,8 @@ pub fn enter(state: &IdleState) {
     if state.hint == C1 {
         return cpu::halt();
     }
-    // SAFETY: `states` alone makes one with another hint, of a CPU that has both instructions; they change no memory. The
-    // handlers are as for `halt`: `sti` opens interrupts only after the next instruction, and one that is pending
+    // SAFETY: `states` alone makes one with another hint, of a CPU that has both instructions; they change no memory.
+    // The handlers are as for `halt`: `sti` opens interrupts only after the next instruction, and one that is pending
     // ends `mwait` at once.
     unsafe {
         asm!(

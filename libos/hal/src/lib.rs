@@ -16,6 +16,7 @@ pub mod console;
 pub mod cores;
 pub mod cpu;
 pub mod dma;
+pub mod frequency;
 pub mod heap;
 pub mod idle;
 pub mod interrupts;

@@ -1,5 +1,5 @@
-//! What the agent sees and sets here: the NIC's delay, how cores wait, how deeply they sleep and how many serve, and what
-//! they have counted.
+//! What the agent sees and sets here: the NIC's delay, how cores wait, how deeply they sleep, how fast they run and how
+//! many serve, and what they have counted.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -12,7 +12,8 @@ use alloc::vec::Vec;
 use libos_agent::knob::{About, DELAY, Domain, Knob, Value};
 use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
-use libos_hal::{boot, cpu};
+use libos_hal::frequency::{Frequencies, STEP_MHZ};
+use libos_hal::{boot, cores, cpu};
 use libos_net::driver::Throttle;
 use libos_net::stack::Cores;
 use libos_net::wire::ipv4::Address;
@@ -21,6 +22,7 @@ use libos_runtime::policy::{Order, Wait};
 use libos_runtime::{Counters, Totals};
 use spin::Mutex;
 
+use crate::pace::Pace;
 use crate::sleeping::Sleeping;
 use crate::words::MAX_DELAY_US;
 
@@ -40,12 +42,14 @@ pub struct Parts {
     pub counters: Vec<Arc<Counters>>,
     /// How deeply they sleep, where they have a choice.
     pub sleeping: Option<Arc<Sleeping>>,
+    /// How fast they run, where they can be asked.
+    pub pace: Option<Arc<Pace>>,
     /// Their interrupts.
     pub log: Arc<Mutex<InterruptLog>>,
 }
 
 /// The agent of this machine.
-pub fn new(address: Address, Parts { throttle, order, cores: all, counters, sleeping, log }: Parts) -> Agent {
+pub fn new(address: Address, Parts { throttle, order, cores: all, counters, sleeping, pace, log }: Parts) -> Agent {
     let cores = counters.len();
     let at = String::leak(name_of_all(cores));
     let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at })];
@@ -55,11 +59,18 @@ pub fn new(address: Address, Parts { throttle, order, cores: all, counters, slee
     if cores > 1 {
         knobs.push(Box::new(Serving { cores: all, at }));
     }
+    if let Some(pace) = pace.clone() {
+        knobs.push(Box::new(Frequency { pace, cores, at }));
+    }
     if let Some(throttle) = throttle {
         knobs.insert(0, Box::new(Delay(throttle)));
     }
     let totals = move |now_us| counters.iter().map(|core| core.totals(now_us)).collect::<Vec<_>>();
-    let readings = Box::new(move |now_us| readings(now_us, &totals(now_us), sleeping.as_deref()));
+    let readings = Box::new(move |now_us| {
+        let mut readings = readings(now_us, &totals(now_us), sleeping.as_deref());
+        readings.extend(pace.as_deref().map(running));
+        readings
+    });
     Agent::new(Machine { address, knobs, readings, cores, log, random: cpu::seed })
 }
 
@@ -154,6 +165,36 @@ impl Knob for MaxLatency {
     }
 }
 
+struct Frequency {
+    pace: Arc<Pace>,
+    cores: usize,
+    at: &'static str,
+}
+
+impl Knob for Frequency {
+    fn about(&self) -> About {
+        let Frequencies { least_mhz, most_mhz } = self.pace.frequencies;
+        About {
+            id: "cpu.freq_mhz",
+            at: self.at,
+            summary: "Frequency that the cores are asked for",
+            unit: Some("MHz"),
+            safest: Some("high"),
+            domain: Domain::Steps(least_mhz, most_mhz, STEP_MHZ),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Number(self.pace.get_mhz().into())
+    }
+
+    fn set(&mut self, value: &Value) {
+        if let Value::Number(mhz) = value {
+            self.pace.set_mhz(*mhz as u32, self.cores);
+        }
+    }
+}
+
 struct Serving {
     cores: Arc<Cores>,
     at: &'static str,
@@ -220,6 +261,20 @@ fn readings(now_us: u64, cores: &[Totals], sleeping: Option<&Sleeping>) -> Vec<R
     readings
 }
 
+/// What the core that answers runs at; no other one's register can be read here.
+fn running(pace: &Pace) -> Reading {
+    let (at, mhz) = (format!("cpu{}", cores::number()), pace.frequencies.running_mhz().into());
+    Reading { unit: "MHz", is_gauge: true, ..count("freq_mhz", &at, mhz, "IA32_PERF_STATUS") }
+}
+
 fn count(name: &'static str, at: &str, value: f64, source: impl Into<Cow<'static, str>>) -> Reading {
-    Reading { name, at: String::from(at).into(), value, unit: "1", source: source.into(), is_estimated: false }
+    Reading {
+        name,
+        at: String::from(at).into(),
+        value,
+        unit: "1",
+        source: source.into(),
+        is_gauge: false,
+        is_estimated: false,
+    }
 }

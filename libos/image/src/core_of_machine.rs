@@ -1,5 +1,7 @@
 //! The core that the machine has, for the runtime.
 
+use alloc::sync::Arc;
+
 use libos_hal::apic::{Apic, CoreId};
 use libos_hal::clock::Clock;
 use libos_hal::cores::TooFew;
@@ -7,25 +9,33 @@ use libos_hal::idle::{self, IdleState};
 use libos_hal::{cores, cpu, interrupts};
 use libos_runtime::Core;
 
+use crate::pace::{Pace, Paced};
+
 /// The core that this runs on.
 pub struct MachineCore {
     clock: Clock,
     apic: Apic,
     /// From the shallowest, which is `hlt`; none where that is all.
     states: &'static [IdleState],
+    pace: Option<Paced>,
     /// When the timer interrupts next.
     alarm_us: u64,
 }
 
 impl MachineCore {
     /// Switches its interrupts and its timer on.
-    pub fn new(clock: Clock, states: &'static [IdleState]) -> MachineCore {
-        MachineCore { clock, apic: Apic::new(&clock), states, alarm_us: u64::MAX }
+    pub fn new(clock: Clock, states: &'static [IdleState], pace: Option<Arc<Pace>>) -> MachineCore {
+        MachineCore { clock, apic: Apic::new(&clock), states, pace: pace.map(Paced::new), alarm_us: u64::MAX }
     }
 
     /// Its idle states from the shallowest, which is `hlt`; none where that is all.
     pub fn states(&self) -> &'static [IdleState] {
         self.states
+    }
+
+    /// How fast all cores are asked to run.
+    pub fn pace(&self) -> Option<Arc<Pace>> {
+        self.pace.as_ref().map(Paced::of_all)
     }
 
     /// Starts the cores beside it.
@@ -63,6 +73,13 @@ impl Core for MachineCore {
     #[inline]
     fn relax(&mut self) {
         cpu::take_interrupts();
+    }
+
+    #[inline]
+    fn obey(&mut self) {
+        if let Some(pace) = &mut self.pace {
+            pace.obey();
+        }
     }
 
     #[inline]

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod agent;
 mod core_of_machine;
+mod pace;
 mod sleeping;
 mod words;
 
@@ -37,6 +38,7 @@ use spin::Mutex;
 
 use agent::Parts;
 use core_of_machine::MachineCore;
+use pace::Pace;
 use sleeping::Sleeping;
 use words::{App, Words};
 
@@ -84,7 +86,7 @@ fn start(words: &Words) -> ! {
 /// Serves with as many services as there are cores.
 fn serve<S: Service<Session: Send> + Send + 'static>(words: &Words, port: u16, services: Vec<S>) -> ! {
     let clock = Clock::calibrate();
-    let core = MachineCore::new(clock, idle::states().leak());
+    let core = MachineCore::new(clock, idle::states().leak(), Pace::new().map(Arc::new));
     let others = core.start_others(words.cores - 1).unwrap_or_else(|TooFew { cores }| {
         say!("error: cores must be at most the machine's {cores}, but got \"cores={}\"", words.cores);
         cpu::reset()
@@ -130,14 +132,15 @@ fn serve_on<S: Service<Session: Send> + Send + 'static>(
         refuse(OpenError::TooFewQueues, words.cores);
     }
     let order = Arc::new(Order::new(words.wait));
-    let states = first.states();
+    let (states, pace) = (first.states(), first.pace());
     let sleeping = Sleeping::new(states, services.len()).map(Arc::new);
     let cores = Arc::new(Cores::new(services.len(), cores::wake));
     let counters: Vec<Arc<Counters>> = services.iter().map(|_| Arc::default()).collect();
     let log = words.has_agent.then(|| Arc::new(Mutex::new(InterruptLog::new(INTERRUPTS_KEPT))));
     let agent = log.as_ref().map(|log| {
-        let (order, cores, counters, sleeping) = (order.clone(), cores.clone(), counters.clone(), sleeping.clone());
-        let parts = Parts { throttle, order, cores, counters, sleeping, log: log.clone() };
+        let (order, cores, counters) = (order.clone(), cores.clone(), counters.clone());
+        let (sleeping, pace, log) = (sleeping.clone(), pace.clone(), log.clone());
+        let parts = Parts { throttle, order, cores, counters, sleeping, pace, log };
         Shared::new(agent::new(words.address, parts))
     });
     let (max_connections, secret) = (words.connections, [cpu::seed(), cpu::seed()]);
@@ -157,7 +160,8 @@ fn serve_on<S: Service<Session: Send> + Send + 'static>(
     });
     let ours = parts.next().expect("one core serves at least");
     for (other, part) in parts.enumerate() {
-        cores::give(other, Box::new(move || part(MachineCore::new(clock, states))));
+        let pace = pace.clone();
+        cores::give(other, Box::new(move || part(MachineCore::new(clock, states, pace))));
     }
     let [a, b, c, d] = words.address;
     say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, clock.mhz());

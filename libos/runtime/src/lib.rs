@@ -45,6 +45,9 @@ pub trait Core {
     /// Takes interrupts that are pending, and goes on.
     fn relax(&mut self);
 
+    /// Does to itself what it has been told to meanwhile, by this core or another.
+    fn obey(&mut self);
+
     /// How often a device has interrupted it.
     fn device_interrupts(&self) -> u64;
 }
@@ -89,6 +92,7 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
     /// Serves what has come and what is due; then sleeps, if the policy says so.
     #[inline]
     pub fn turn(&mut self) {
+        self.core.obey();
         if self.stack.has_news() {
             self.stack.attend(self.core.now_us(), &mut self.transmit);
         }
@@ -160,11 +164,12 @@ mod tests {
         sleeps: Vec<(usize, u64)>,
         interrupted_after_us: u64,
         interrupts: u64,
+        obeyed: u64,
     }
 
     impl Default for FakeCore {
         fn default() -> FakeCore {
-            FakeCore { now_us: 0, sleeps: Vec::new(), interrupted_after_us: 7, interrupts: 0 }
+            FakeCore { now_us: 0, sleeps: Vec::new(), interrupted_after_us: 7, interrupts: 0, obeyed: 0 }
         }
     }
 
@@ -185,6 +190,10 @@ mod tests {
 
         fn relax(&mut self) {
             self.now_us += 1;
+        }
+
+        fn obey(&mut self) {
+            self.obeyed += 1;
         }
     }
 
@@ -366,7 +375,7 @@ mod tests {
         let mut core = FakeCore::default();
         let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling, None, Arc::default(), None);
         (0..100).for_each(|_| runtime.turn());
-        assert_eq!((core.now_us, core.sleeps.len()), (100, 0));
+        assert_eq!((core.now_us, core.sleeps.len(), core.obeyed), (100, 0, 100));
     }
 
     #[test]
