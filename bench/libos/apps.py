@@ -63,7 +63,7 @@ class App:
 
 
 MEMCACHED: Final = App(
-    "memcached", 11211, "--workload etc -r 2000", requests=("cmd_get", "cmd_set"), has_connections=True
+    "memcached", 11211, "--workload etc -u 0.25 -r 2000", requests=("cmd_get", "cmd_set"), has_connections=True
 )
 TPCC: Final = App(
     "tpcc",

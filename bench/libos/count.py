@@ -2,8 +2,8 @@
 
 The emulated processor counts (count.c), and the service's own statistics say how many requests there were in the same
 time. What is counted is all that the machine executes, its sleeps and wake-ups too. Linux runs in the same machine:
-one processor, the same NIC. memcached's load is Facebook's ETC (sizes, share of updates), that of TPC-C the mix of its
-transactions, at a constant rate, spread over all connections, of which most are idle where they are many.
+one processor, the same NIC. memcached is asked for three reads to an update, in the sizes of Facebook's ETC, TPC-C for
+the mix of its transactions, at a constant rate, spread over all connections: where they are many, most are idle.
 """
 
 from __future__ import annotations

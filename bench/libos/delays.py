@@ -3,9 +3,9 @@
     make libos && cargo build --release --package bayop-tpcc-server
     python -m bench.libos.delays                             as root: QEMU gets a tap device in a namespace
 
-memcached under Facebook's ETC on 16 connections. First on an e1000e that delays its interrupts: QEMU's by 128 us or
-more, and only those that come after one that was not delayed; Linux is told by ethtool. Then on virtio-net, with a core
-of the library OS that sleeps, polls, or does the one or the other by load, up to a closed loop.
+memcached on 16 connections, under the load of `bench.libos.apps`. First on an e1000e that delays its interrupts:
+QEMU's by 128 us or more, and only those that come after one that was not delayed; Linux is told by ethtool. Then on
+virtio-net, with a core of the library OS that sleeps, polls, or does the one or the other by load, up to a closed loop.
 """
 
 from __future__ import annotations

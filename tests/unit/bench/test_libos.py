@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from bench.libos import page
+from bench.libos.apps import MEMCACHED
 from bench.libos.count import Window, cells, costs, must_run, table
 
+from bayop.cli import load
 from bayop.errors import BayopError
 
 
@@ -49,3 +52,10 @@ def test_linux_is_seen_under_the_tuned_one_where_they_agree() -> None:
         linux, tuned, _ = (bars.lines[0] for bars in axes.containers)  # type: ignore[attr-defined]
         assert linux.get_linewidth() > 1.5 * tuned.get_linewidth()
         assert linux.get_markersize() > 1.5 * tuned.get_markersize()
+
+
+def test_a_quarter_of_what_memcached_is_asked_stores() -> None:
+    parser = argparse.ArgumentParser()
+    load.add_arguments(parser)
+    asked = parser.parse_args([*MEMCACHED.load.split(), "-s", "10.208.0.2:11211"])
+    assert (asked.workload, asked.update) == ("etc", 0.25)

@@ -33,12 +33,13 @@ The *verdict* goes by the data where there are any, and only else by the twin: i
 follows from the paper's own measurements. Where the twin would give another verdict than the data, the row says which.
 
 The library OS has a verdict of its own, in its column. There the instructions of a request on Linux are divided by
-those on the library OS, both counted by QEMU in the same emulated machine (one processor, virtio-net) at 1,000
-requests/s on 1 to 1,024 connections: memcached under Facebook's ETC (97 % of it reads), and for silo BayOp's own
-[transactions of TPC-C](tpcc.md); `bayop claims --libos FILE` takes another count. *Tuned* is Linux without mitigations
-and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or greater,
-since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not measured: the
-30 % of a long delay are Linux's, whose packets QEMU's NIC [does not hold back](libos.md#delay-and-polling). NetPIPE is
+those on the library OS, both counted by QEMU in the same emulated machine (one processor, virtio-net), at each load and
+number of connections where both were: memcached, three reads to an update in the sizes of Facebook's ETC, and for silo
+BayOp's own [transactions of TPC-C](tpcc.md); `bayop claims --libos FILE` takes another count. *Tuned* is Linux without
+mitigations and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or
+greater, since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not
+measured: the 30 % of a long delay are Linux's, whose packets QEMU's NIC
+[does not hold back](libos.md#delay-and-polling). NetPIPE is
 counted [apart](libos.md#back-and-forth), by the size of its messages: up to 8 KB the factor is 2.7 or more, but at
 64 KB, for which it is printed, 0.8, since our NIC's driver leaves no segmentation to the device and Linux's does.
 """
