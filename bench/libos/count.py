@@ -16,19 +16,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from bench.libos.apps import APPS, App
-from bench.libos.linux import Linux
+from bench.libos.linux import LINUX, Linux
+from bench.libos.plan import LIBRARY_OS, Point
 
 from bayop.errors import BayopError, UnsupportedError
 from bayop.experiments.rig.veth import Namespace, missing
 from lab.libos import LibraryOs
 
-LIBRARY_OS: Final = "libos"
 SETTLE_S: Final = 4.0
 """Until what opening connections and storing records has left behind is done."""
 _SPARE_S: Final = 15.0
@@ -42,7 +41,7 @@ class Window:
 
     Args:
         app: One of `APPS`.
-        system: `LIBRARY_OS`, or one of `linux.LINUX`.
+        system: One of `plan.SYSTEMS`.
         connections: How many were open.
         qps: The load that was offered, in requests per second.
         requests: How many were served.
@@ -63,7 +62,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Cost:
-    """What windows of one service on one system with one number of connections say: medians, least and greatest."""
+    """What windows of one service on one system under one load say: medians, least and greatest."""
 
     app: str
     system: str
@@ -76,16 +75,8 @@ class Cost:
     halts_per_request: float
 
 
-def count(
-    *,
-    apps: Sequence[str],
-    systems: Sequence[str],
-    connections: Sequence[int],
-    qps: float,
-    window_s: float,
-    repeats: int,
-) -> Iterator[Window]:
-    """Windows of each service with each number of connections on each system, each with a machine of its own.
+def count(points: Sequence[Point], *, window_s: float, repeats: int) -> Iterator[Window]:
+    """Windows of each point on each of its systems, each with a machine of its own.
 
     The systems take turns, so that what else this machine does falls on all of them.
 
@@ -94,17 +85,20 @@ def count(
         UnsupportedError: This machine can't count, or something is not built.
     """
     with counting() as counter:
-        linux = Linux(counter.folder) if set(systems) - {LIBRARY_OS} else None
-        for app, number, _, system in product(map(APPS.__getitem__, apps), connections, range(repeats), systems):
-            yield one(
-                counter,
-                app=app,
-                system=system,
-                kernel=() if system == LIBRARY_OS or linux is None else linux.boot(system, app),
-                connections=number,
-                qps=qps,
-                window_s=window_s,
-            )
+        linux = Linux(counter.folder) if any(set(point.systems) & set(LINUX) for point in points) else None
+        for point in points:
+            app = APPS[point.app]
+            for system in [*point.systems] * repeats:
+                kernel = () if system == LIBRARY_OS or linux is None else linux.boot(system, app)
+                yield one(
+                    counter,
+                    app=app,
+                    system=system,
+                    kernel=kernel,
+                    connections=point.connections,
+                    qps=point.qps,
+                    window_s=window_s,
+                )
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from typing import Final
 
 from bench.command import collect, count, flags_of
 from bench.libos.apps import MEMCACHED
-from bench.libos.count import LIBRARY_OS, SETTLE_S, Counter, counting
-from bench.libos.linux import Linux
+from bench.libos.count import SETTLE_S, Counter, counting
+from bench.libos.linux import TUNED, Linux
+from bench.libos.plan import LIBRARY_OS
 
 from bayop.errors import BayopError
 from lab.libos import LibraryOs
 
-LINUX: Final = "linux-tuned"
 DELAYS_US: Final[Sequence[int]] = (128, 256, 512, 1000, 2000, 4000, 10_000)
 DELAYED_QPS: Final[Sequence[float]] = (2000.0, 8000.0)
 WAITS: Final = ("interrupt", "poll", "adaptive")
@@ -48,7 +48,7 @@ class Row:
     """One machine.
 
     Attributes:
-        system: `LIBRARY_OS`, or `LINUX`.
+        system: `LIBRARY_OS`, or `TUNED`.
         nic: Its NIC.
         wait: What its core does when there is nothing to do.
         delay_us: The least time between interrupts; 0 where the NIC can't be told.
@@ -105,7 +105,7 @@ def measure(*, repeats: int, few: bool) -> Iterator[Row]:
         for _ in range(repeats):
             for qps, delay_us in product(delayed_qps, delays_us):
                 yield one(counter, f"delay={delay_us}", nic="e1000e", delay_us=delay_us, qps=qps)
-                kernel = linux.boot(LINUX, MEMCACHED, delay_us)
+                kernel = linux.boot(TUNED, MEMCACHED, delay_us)
                 yield one(counter, kernel=kernel, nic="e1000e", delay_us=delay_us, qps=qps)
             for qps, wait in product(waited_qps, WAITS):
                 yield one(counter, f"wait={wait}", nic="virtio-net", wait=wait, qps=qps)
@@ -139,7 +139,7 @@ def one(
     if requests == 0 or not {0.5, 0.99} <= latency.keys():
         raise BayopError(wrong=f"the load generator ended early: {result}", hint="on a quieter machine, again")
     return Row(
-        system=LINUX if kernel else LIBRARY_OS,
+        system=TUNED if kernel else LIBRARY_OS,
         nic=nic,
         wait=wait,
         delay_us=delay_us,

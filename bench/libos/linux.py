@@ -17,9 +17,9 @@ from lab.libos import TAP_ADDRESS
 from lab.packages import LAB
 
 _FIRST_PROCESS: Final = "/etc/lab/linux.sh"
-_TUNED: Final = "linux-tuned"
+TUNED: Final = "linux-tuned"
 
-LINUX: Final = ("linux", _TUNED)
+LINUX: Final = ("linux", TUNED)
 """Systems by name: as Debian has it, and without what costs instructions and serves no request: mitigations of the
 processor's faults, memcached's threads that look after its LRU lists. Both serve on one thread, as one processor asks.
 """
@@ -54,7 +54,7 @@ class Linux:
         # What the kernel does not know and holds an equals sign becomes the environment of the first process.
         words = f"console=ttyS0 quiet panic=-1 rdinit={_FIRST_PROCESS} address={TAP_ADDRESS} app={app.name}"
         words += f" port={app.port}" + ("" if delay_us is None else f" delay={delay_us}")
-        if system == _TUNED:
+        if system == TUNED:
             words += " mitigations=off"
             if app == MEMCACHED:
                 words += " options=--extended=no_lru_maintainer,no_lru_crawler"

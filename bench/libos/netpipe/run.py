@@ -23,8 +23,9 @@ from typing import Final
 
 from bench.command import collect, count, flags_of
 from bench.libos.apps import ECHO
-from bench.libos.count import LIBRARY_OS, Counter, counting
+from bench.libos.count import Counter, counting
 from bench.libos.linux import LINUX, Linux
+from bench.libos.plan import LIBRARY_OS
 
 from bayop.errors import BayopError
 from lab.libos import LibraryOs

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 from bench.libos import count
 from bench.libos.count import Window
+from bench.libos.plan import Point
 from jsonschema import Draft202012Validator
 from tests.support.schemas import closed
 
@@ -76,24 +78,24 @@ def test_every_nic_that_a_machine_may_have_can_be_asked_for() -> None:
     assert tuple(libos.NICS) == run_.NICS
 
 
-def counted(apps: Sequence[str], systems: Sequence[str], connections: Sequence[int], **_: Any) -> Iterator[Window]:
-    for app in apps:
-        for number in connections:
-            for instructions in (1000.0, 3000.0, 2000.0):
-                for system in systems:
-                    yield Window(app, system, number, 1000.0, 3000, instructions, 1.0, 0.5)
+def counted(points: Sequence[Point], **_: Any) -> Iterator[Window]:
+    for point in points:
+        for instructions in (1000.0, 3000.0, 2000.0):
+            for system in point.systems:
+                yield Window(point.app, system, point.connections, point.qps, 3000, instructions, 1.0, 0.5)
 
 
-def test_each_service_system_and_number_of_connections_is_a_row(
+def test_each_service_system_number_of_connections_and_load_is_a_row(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr(count, "count", counted)
     words = ["libos", "bench", "--apps", "tpcc", "--connections", "1,64", "--systems", "linux,libos", "--repeats", "3"]
+    words += ["--qps", "1k,2kqps"]
     assert main([*words, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["system"], row["connections"]) for row in rows] == [
-        ("libos", 1), ("linux", 1), ("libos", 64), ("linux", 64),
-    ]  # fmt: skip
+    assert [(row["connections"], row["qps"], row["system"]) for row in rows] == list(
+        product((1, 64), (1000, 2000), ("libos", "linux"))
+    )
     for row in rows:
         Draft202012Validator(closed(COUNTED.schema())).validate(row)
         assert [row[f"instructions_{which}"] for which in ("per_request", "least", "greatest")] == [2000, 1000, 3000]
@@ -107,6 +109,8 @@ def test_each_service_system_and_number_of_connections_is_a_row(
         (["--apps", "hello"], "names must be of memcached, tpcc"),
         (["--systems", ""], "names must be of libos, linux, linux-tuned"),
         (["--connections", "0"], "(--connections)"),
+        (["--qps", "1k,"], "(--qps)"),
+        (["--apps", "tpcc", "--systems", "linux"], "of tpcc the whole has nothing on linux"),
         (["--repeats", "0"], "(--repeats)"),
         (["--window", "0s"], "(--window)"),
     ],

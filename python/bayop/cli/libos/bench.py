@@ -22,6 +22,7 @@ SYSTEMS: Final = ("libos", "linux", "linux-tuned")
 EXAMPLE: Final = """\
   bayop libos bench
   bayop libos bench --apps tpcc --connections 1 --repeats 1
+  bayop libos bench --apps memcached --connections 16 --qps 1k,8k
   bayop libos bench --systems libos --connections 64,10000 --json
 """
 
@@ -39,16 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--connections",
         type=arguments.reader(_connections, "--connections"),
-        default=(1, 16, 64, 1024),
         metavar="N,...",
-        help="how many are open (default: 1,16,64,1024)",
+        help="how many are open (default with --qps: 16)",
     )
     parser.add_argument(
         "--qps",
-        type=arguments.reader(arguments.qps, "--qps"),
-        default=1000.0,
-        metavar="Q",
-        help="the load that is offered, over all connections (default: 1kqps)",
+        type=arguments.reader(_rates, "--qps"),
+        metavar="Q,...",
+        help="the loads that are offered, over all connections (default with --connections: 1kqps; without either what "
+        "docs/libos.md shows is counted, in an hour)",
     )
     parser.add_argument(
         "--window",
@@ -68,9 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Counts, and prints a row for each service, system and number of connections.
+    """Counts, and prints a row for each service, system, number of connections and load.
 
     Raises:
+        InputError: There is nothing to count.
         LabError: A machine does not start.
         UnsupportedError: This machine can't count, or something is not built.
     """
@@ -84,19 +85,14 @@ def count_windows(args: argparse.Namespace) -> Sequence[Window]:
     """Counts what the flags say, under a bar; with `--json` prints each row once it is known."""
     open_sources()
     from bench.libos.count import costs, count
+    from bench.libos.plan import points
 
     windows: list[Window] = []
-    total = len(args.apps) * len(args.connections) * len(args.systems) * args.repeats
+    chosen = points(apps=args.apps, systems=args.systems, connections=args.connections, qps=args.qps)
+    total = args.repeats * sum(len(point.systems) for point in chosen)
     with progress("machines", total) as bar:
-        found = count(
-            apps=args.apps,
-            systems=args.systems,
-            connections=args.connections,
-            qps=args.qps,
-            window_s=args.window,
-            repeats=args.repeats,
-        )
-        for _, group in groupby(found, key=lambda window: (window.app, window.connections)):
+        found = count(chosen, window_s=args.window, repeats=args.repeats)
+        for _, group in groupby(found, key=lambda window: (window.app, window.connections, window.qps)):
             some = []
             for window in group:
                 some.append(window)
@@ -148,3 +144,7 @@ def _some_of(names: Sequence[str]) -> Callable[[str], Sequence[str]]:
 def _connections(text: str) -> Sequence[int]:
     parse = arguments.whole_number(1, 60_000)
     return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
+
+
+def _rates(text: str) -> Sequence[float]:
+    return list(dict.fromkeys(arguments.qps(part.strip()) for part in text.split(",")))
