@@ -12,7 +12,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml C
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo live day lab libos rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
+.PHONY: help demo live day lab libos libos-lines rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -36,8 +36,12 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
 # A panic says where in a dependency it is, which must not depend on who builds.
+libos: LIBOS_PROFILE = release
+libos-lines: LIBOS_PROFILE = lines
 libos:  ## Build the library OS, target/libos/release/libos; `bayop libos run` boots it
-	cargo build $(LIBOS) --release --package libos-image \
+libos-lines:  ## The same with line numbers, target/libos/lines/libos; `bayop libos bench` counts on it
+libos libos-lines:
+	cargo build $(LIBOS) --profile $(LIBOS_PROFILE) --package libos-image \
 		--config 'build.rustflags = ["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo"]'
 
 # For CI, beside what waits for downloads.

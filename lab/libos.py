@@ -101,15 +101,16 @@ def takes_udp(words: str) -> bool:
     return "udp=on" in words.split()
 
 
-def image() -> Path:
-    """The image that `make libos` builds.
+def image(profile: str = "release") -> Path:
+    """The image that `make libos` builds; that of profile `lines` is of `make libos-lines`.
 
     Raises:
         UnsupportedError: It is not built.
     """
-    path = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "libos" / "release" / "libos"
+    path = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "libos" / profile / "libos"
     if not path.exists():
-        raise UnsupportedError(wrong="the library OS is not built", hint="make libos")
+        hint = "make libos" if profile == "release" else f"make libos-{profile}"
+        raise UnsupportedError(wrong="the library OS is not built", hint=hint)
     return path
 
 

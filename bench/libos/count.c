@@ -1,7 +1,9 @@
 /* A plugin of QEMU's TCG that counts instructions into a file, from which others read while the machine runs.
  *
- * -plugin count.so,out=FILE      FILE: numbers of 64 bits: instructions executed, halts, and returns from interrupts and
- *                                exceptions
+ * -plugin count.so,out=FILE[,ranges=FILE]    out: numbers of 64 bits: halts, returns from interrupts and exceptions, and
+ *                                            the instructions executed of each layer
+ *                                            ranges: pairs of 64 bits, ascending: where one begins that ends where the
+ *                                            next one does, and its layer; all else is of layer 0
  *
  * A string instruction (rep movs) counts once, as a processor counts it, however often it repeats: QEMU executes the
  * repetitions as blocks of that instruction alone, which are left out. Where a jump leads to it, its first pass is too.
@@ -13,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct block;
@@ -23,15 +26,23 @@ extern size_t qemu_plugin_tb_n_insns(const struct block *);
 extern struct instruction *qemu_plugin_tb_get_insn(const struct block *, size_t);
 extern const void *qemu_plugin_insn_data(const struct instruction *);
 extern size_t qemu_plugin_insn_size(const struct instruction *);
+extern uint64_t qemu_plugin_insn_vaddr(const struct instruction *);
 extern void qemu_plugin_register_vcpu_tb_exec_inline(struct block *, int operation, void *number, uint64_t addend);
 extern void qemu_plugin_register_vcpu_insn_exec_inline(struct instruction *, int operation, void *number, uint64_t addend);
 
 enum { ADD = 0 };
-enum { INSTRUCTIONS, HALTS, RETURNS, NUMBERS };
+enum { LAYERS = 16 };
+enum { HALTS, RETURNS, INSTRUCTIONS, NUMBERS = INSTRUCTIONS + LAYERS };
+
+struct range {
+    uint64_t start, layer;
+};
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static uint64_t *numbers;
+static const struct range *ranges;
+static size_t range_count;
 
 /* Whether an instruction is a string instruction that repeats (Intel SDM, volume 2, REP). */
 static int repeats(const struct instruction *instruction)
@@ -55,22 +66,58 @@ static int is(const struct instruction *instruction, const char *code, size_t si
     return qemu_plugin_insn_size(instruction) == size && memcmp(qemu_plugin_insn_data(instruction), code, size) == 0;
 }
 
+static uint64_t layer_of(uint64_t address)
+{
+    size_t low = 0, high = range_count; /* of the first range that begins behind the address */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? ranges[low - 1].layer : 0;
+}
+
 static void translated(uint64_t id, struct block *block)
 {
     size_t count = qemu_plugin_tb_n_insns(block);
+    uint64_t executed[LAYERS] = {0};
 
     (void)id;
     if (count == 1 && repeats(qemu_plugin_tb_get_insn(block, 0)))
         return;
-    qemu_plugin_register_vcpu_tb_exec_inline(block, ADD, &numbers[INSTRUCTIONS], count);
     for (size_t i = 0; i < count; i++) {
         struct instruction *instruction = qemu_plugin_tb_get_insn(block, i);
 
+        executed[layer_of(qemu_plugin_insn_vaddr(instruction))]++;
         if (is(instruction, "\xf4", 1))
             qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD, &numbers[HALTS], 1);
         if (is(instruction, "\x48\xcf", 2)) /* iretq */
             qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD, &numbers[RETURNS], 1);
     }
+    for (size_t layer = 0; layer < LAYERS; layer++)
+        if (executed[layer] > 0)
+            qemu_plugin_register_vcpu_tb_exec_inline(block, ADD, &numbers[INSTRUCTIONS + layer], executed[layer]);
+}
+
+static int read_ranges(const char *path)
+{
+    struct stat of;
+    int file = open(path, O_RDONLY);
+
+    if (file < 0 || fstat(file, &of) != 0 || of.st_size == 0)
+        return 1;
+    ranges = mmap(NULL, of.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (ranges == MAP_FAILED)
+        return 1;
+    range_count = of.st_size / sizeof *ranges;
+    for (size_t i = 0; i < range_count; i++)
+        if (ranges[i].layer >= LAYERS)
+            return 1;
+    return 0;
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
@@ -78,7 +125,9 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
     int file;
 
     (void)info;
-    if (argc != 1 || strncmp(argv[0], "out=", 4) != 0)
+    if (argc < 1 || argc > 2 || strncmp(argv[0], "out=", 4) != 0)
+        return 1;
+    if (argc == 2 && (strncmp(argv[1], "ranges=", 7) != 0 || read_ranges(argv[1] + 7) != 0))
         return 1;
     file = open(argv[0] + 4, O_RDWR | O_CREAT | O_TRUNC, 0644);
     if (file < 0 || ftruncate(file, NUMBERS * sizeof *numbers) != 0)

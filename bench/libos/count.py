@@ -13,16 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from bench.libos.apps import APPS, App
-from bench.libos.linux import LINUX, Linux
-from bench.libos.plan import LIBRARY_OS, Point
+from bench.libos.plan import Point
+from bench.libos.systems import System, systems
 
 from bayop.errors import BayopError, UnsupportedError
 from bayop.experiments.rig.veth import Namespace, missing
@@ -48,6 +47,7 @@ class Window:
         instructions_per_request: What the processor executed for each.
         interrupts_per_request: How often it returned from an interrupt or exception for each.
         halts_per_request: How often it went to sleep for each.
+        layers: The instructions for each, by whose they are (`bench.libos.layers`), where that can be told.
     """
 
     app: str
@@ -58,21 +58,7 @@ class Window:
     instructions_per_request: float
     interrupts_per_request: float
     halts_per_request: float
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What windows of one service on one system under one load say: medians, least and greatest."""
-
-    app: str
-    system: str
-    connections: int
-    qps: float
-    instructions_per_request: float
-    instructions_least: float
-    instructions_greatest: float
-    interrupts_per_request: float
-    halts_per_request: float
+    layers: Mapping[str, float] = field(default_factory=dict)
 
 
 def count(points: Sequence[Point], *, window_s: float, repeats: int) -> Iterator[Window]:
@@ -85,20 +71,34 @@ def count(points: Sequence[Point], *, window_s: float, repeats: int) -> Iterator
         UnsupportedError: This machine can't count, or something is not built.
     """
     with counting() as counter:
-        linux = Linux(counter.folder) if any(set(point.systems) & set(LINUX) for point in points) else None
+        built = systems(counter.folder, {name for point in points for name in point.systems})
         for point in points:
-            app = APPS[point.app]
-            for system in [*point.systems] * repeats:
-                kernel = () if system == LIBRARY_OS or linux is None else linux.boot(system, app)
-                yield one(
-                    counter,
-                    app=app,
-                    system=system,
-                    kernel=kernel,
-                    connections=point.connections,
-                    qps=point.qps,
-                    window_s=window_s,
-                )
+            for name in [*point.systems] * repeats:
+                yield one(counter, point, built[name], window_s=window_s)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a machine has executed.
+
+    Args:
+        halts: How often it went to sleep.
+        returns: How often it returned from an interrupt or exception.
+        layers: Instructions, by the numbers of layers.
+    """
+
+    halts: int
+    returns: int
+    layers: Sequence[int]
+
+    @property
+    def instructions(self) -> int:
+        """All of them."""
+        return sum(self.layers)
+
+    def __sub__(self, before: Counted) -> Counted:
+        layers = [after - first for after, first in zip(self.layers, before.layers, strict=True)]
+        return Counted(self.halts - before.halts, self.returns - before.returns, layers)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class Counter:
     folder: Path
     namespace: Namespace
 
-    @property
-    def arguments(self) -> Sequence[str]:
-        """What QEMU is told."""
-        return "-plugin", f"{self.folder / 'count.so'},out={self.folder / 'counters'}"
+    def arguments(self, ranges: Path | None = None) -> Sequence[str]:
+        """What QEMU is told; `ranges` is a file of those whose instructions are told apart."""
+        apart = "" if ranges is None else f",ranges={ranges}"
+        return "-plugin", f"{self.folder / 'count.so'},out={self.folder / 'counters'}{apart}"
 
     def window(
         self,
@@ -127,8 +127,8 @@ class Counter:
         connections: int,
         settle_s: float,
         window_s: float,
-    ) -> tuple[int, int, int, int]:
-        """Counts under a load: requests, instructions, halts, and returns from interrupts and exceptions.
+    ) -> tuple[int, Counted]:
+        """Counts under a load: the requests, and what was executed.
 
         Raises:
             BayopError: The load ends before all connections are open.
@@ -137,19 +137,15 @@ class Counter:
             must_run(load)
             time.sleep(0.2)
         time.sleep(settle_s)
-        first = self._look(app, address)
+        served, before = app.served(self.namespace, address), self.counted()
         time.sleep(window_s)
-        last = self._look(app, address)
-        requests, instructions, halts, returns = (after - before for before, after in zip(first, last, strict=True))
-        return requests, instructions, halts, returns
+        return app.served(self.namespace, address) - served, self.counted() - before
 
-    def counted(self) -> tuple[int, int, int]:
-        """What the machine has executed so far: instructions, halts, and returns from interrupts and exceptions."""
-        instructions, halts, returns = struct.unpack("QQQ", (self.folder / "counters").read_bytes())
-        return instructions, halts, returns
-
-    def _look(self, app: App, address: str) -> tuple[int, ...]:
-        return app.served(self.namespace, address), *self.counted()
+    def counted(self) -> Counted:
+        """What the machine has executed so far."""
+        numbers = (self.folder / "counters").read_bytes()
+        halts, returns, *layers = struct.unpack(f"{len(numbers) // 8}Q", numbers)
+        return Counted(halts, returns, layers)
 
 
 @contextmanager
@@ -172,33 +168,32 @@ def counting() -> Iterator[Counter]:
             namespace.close()
 
 
-def one(
-    counter: Counter,
-    *,
-    app: App,
-    system: str,
-    kernel: Sequence[str],
-    connections: int,
-    qps: float,
-    window_s: float,
-) -> Window:
+def one(counter: Counter, point: Point, system: System, *, window_s: float) -> Window:
     """One window."""
-    namespace = counter.namespace
-    with LibraryOs(
-        f"app={app.name}", inside=namespace.command([]), arguments=counter.arguments, kernel=kernel
-    ) as machine:
+    app, namespace = APPS[point.app], counter.namespace
+    arguments, kernel = counter.arguments(system.ranges), system.boot(app)
+    with LibraryOs(f"app={app.name}", inside=namespace.command([]), arguments=arguments, kernel=kernel) as machine:
         address = machine.address(app.port)
-        words = f"load -s {address} {app.load} -q {qps:g} -c {connections} -w {SETTLE_S + 1:g}s".split()
+        words = f"load -s {address} {app.load} -q {point.qps:g} -c {point.connections} -w {SETTLE_S + 1:g}s".split()
         command = [sys.executable, "-m", "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
-            requests, instructions, halts, returns = counter.window(
-                app, address, load, connections=connections, settle_s=SETTLE_S, window_s=window_s
+            requests, counted = counter.window(
+                app, address, load, connections=point.connections, settle_s=SETTLE_S, window_s=window_s
             )
             must_run(load)
             load.kill()
         namespace.run("ip", "link", "delete", "libos0")
-    each = (number / requests for number in (instructions, returns, halts))
-    return Window(app.name, system, connections, qps, requests, *each)
+    return Window(
+        app=app.name,
+        system=system.name,
+        connections=point.connections,
+        qps=point.qps,
+        requests=requests,
+        instructions_per_request=counted.instructions / requests,
+        interrupts_per_request=counted.returns / requests,
+        halts_per_request=counted.halts / requests,
+        layers={name: number / requests for name, number in zip(system.layers, counted.layers, strict=False)},
+    )
 
 
 def must_run(load: subprocess.Popen[bytes]) -> None:
@@ -210,47 +205,3 @@ def must_run(load: subprocess.Popen[bytes]) -> None:
     if load.poll() is not None:
         said = load.communicate()[0].decode().strip()
         raise BayopError(wrong=f"the load generator ended early: {said}", hint="on a quieter machine, again")
-
-
-def costs(windows: Sequence[Window]) -> Sequence[Cost]:
-    """What the windows say, in their order."""
-    rows: dict[tuple[str, str, int, float], list[Window]] = {}
-    for window in windows:
-        rows.setdefault((window.app, window.system, window.connections, window.qps), []).append(window)
-    return [
-        Cost(
-            *row,
-            median(window.instructions_per_request for window in found),
-            min(window.instructions_per_request for window in found),
-            max(window.instructions_per_request for window in found),
-            median(window.interrupts_per_request for window in found),
-            median(window.halts_per_request for window in found),
-        )
-        for row, found in rows.items()
-    ]
-
-
-def table(windows: Sequence[Window]) -> str:
-    """What the windows say, in Markdown."""
-    header, *rows = cells(windows)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))
-
-
-def cells(windows: Sequence[Window]) -> Sequence[Sequence[str]]:
-    """What the windows say as a table: its header and its rows."""
-    header = (
-        *("app", "system", "connections", "requests/s"),
-        *("instructions a request", "least to greatest", "interrupts a request", "sleeps a request"),
-    )
-    return [
-        header,
-        *(
-            (
-                *(cost.app, cost.system, f"{cost.connections:,}", f"{cost.qps:g}"),
-                f"{cost.instructions_per_request:,.0f}",
-                f"{cost.instructions_least:,.0f} to {cost.instructions_greatest:,.0f}",
-                *(f"{cost.interrupts_per_request:.2f}", f"{cost.halts_per_request:.2f}"),
-            )
-            for cost in costs(windows)
-        ),
-    ]

@@ -123,13 +123,15 @@ def one(
 ) -> Row:
     """One machine, of the library OS with these words or of another kernel."""
     namespace = counter.namespace
-    with LibraryOs(words, nic=nic, inside=namespace.command([]), arguments=counter.arguments, kernel=kernel) as machine:
+    with LibraryOs(
+        words, nic=nic, inside=namespace.command([]), arguments=counter.arguments(), kernel=kernel
+    ) as machine:
         address = machine.address(MEMCACHED.port)
         load = f"-q {qps:g}" if qps else "--closed-loop"
         asked = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
         command = [sys.executable, "-m", "bayop", *asked.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE) as process:
-            requests, instructions, _, returns = counter.window(
+            requests, counted = counter.window(
                 MEMCACHED, address, process, connections=_CONNECTIONS, settle_s=SETTLE_S + 1.0, window_s=_WINDOW_S
             )
             said = [json.loads(line) for line in process.communicate()[0].splitlines()]
@@ -145,8 +147,8 @@ def one(
         delay_us=delay_us,
         qps=qps,
         served_qps=result["achieved_qps"],
-        instructions_per_request=instructions / requests,
-        interrupts_per_request=returns / requests,
+        instructions_per_request=counted.instructions / requests,
+        interrupts_per_request=counted.returns / requests,
         p50_us=latency[0.5],
         p99_us=latency[0.99],
     )

@@ -1,10 +1,10 @@
-"""Rewrites the table and the figure of docs/libos.md from the windows of `bench.libos.run`.
+"""Rewrites the tables and the figure of docs/libos.md from the windows of `bench.libos.run`.
 
     python -m bench.libos.page bench/libos/results/2026-11-29-2cpu-x86_64/windows.jsonl            writes them
     python -m bench.libos.page bench/libos/results/2026-11-29-2cpu-x86_64/windows.jsonl --check    exit code 1 if the
                                                                                                    table differs
 
-The table stands between `<!-- libos and linux -->` and `<!-- end -->`.
+A table stands between its name, such as `<!-- libos and linux -->`, and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Final
 
 import msgspec
 from bench.figures.run import write_themes
-from bench.libos.count import Cost, Window, costs, table
+from bench.libos.costs import Cost, cells, costs, layer_cells, table
+from bench.libos.count import Window
 from bench.markdown import page_flags, rewrite_tables
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
@@ -27,6 +28,7 @@ from bayop.report.svg import Drawing
 PAGE: Final = Path("docs/libos.md")
 FIGURES: Final = Path("docs/figures")
 TABLE: Final = "libos and linux"
+LAYERS: Final = "libos layers"
 _MARKS: Final[Mapping[str, tuple[str, str, str, float]]] = {
     "linux": (DEFAULT_COLOUR, "v", "Linux", 1.9),
     "linux-tuned": (OS_COLOURS["linux"], "s", "Linux, tuned", 1.0),
@@ -39,6 +41,12 @@ _TITLES: Final = {"memcached": "memcached, a request", "tpcc": "TPC-C, a transac
 def read_windows(path: Path) -> Sequence[Window]:
     """The windows of a file."""
     return msgspec.json.Decoder(Window).decode_lines(path.read_bytes())
+
+
+def tables(windows: Sequence[Window]) -> Mapping[str, str]:
+    """The tables of the page, by name; that of layers is empty where they were not told apart."""
+    by_layer = layer_cells(windows)
+    return {TABLE: table(cells(windows)), LAYERS: table(by_layer) if len(by_layer) > 1 else ""}
 
 
 def drawing(windows: Sequence[Window]) -> Drawing:
@@ -88,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("windows", type=Path)
     args = parser.parse_args(argv)
     windows = read_windows(args.windows)
-    code = rewrite_tables(PAGE, {TABLE: table(windows)}, check=args.check)
+    code = rewrite_tables(PAGE, tables(windows), check=args.check)
     if not args.check:
         write_themes(drawing(windows), FIGURES)
     return code

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench import environment
-from bench.libos.count import table
+from bench.libos.costs import cells, layer_cells, table
 
 from bayop.cli import report_error
 from bayop.cli.libos import bench
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = environment.results_folder(Path(__file__).with_name("results"))
     environment.write(folder, "bench.libos.run", sys.argv[1:])
     (folder / "windows.jsonl").write_text("".join(json.dumps(asdict(window)) + "\n" for window in windows))
-    summary = f"{table(windows)}\n"
+    summary = f"{table(cells(windows))}\n\n{table(layer_cells(windows))}\n"
     (folder / "summary.md").write_text(summary)
     print(summary, end="")
     return 0

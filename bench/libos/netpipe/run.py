@@ -95,24 +95,23 @@ def measure(sizes: Sequence[int], repeats: int) -> Iterator[Row]:
 def one(counter: Counter, system: str, size: int, kernel: Sequence[str]) -> Row:
     """One machine."""
     namespace = counter.namespace
-    with LibraryOs("app=echo", inside=namespace.command([]), arguments=counter.arguments, kernel=kernel) as machine:
+    with LibraryOs("app=echo", inside=namespace.command([]), arguments=counter.arguments(), kernel=kernel) as machine:
         words = f"load -s {machine.address(ECHO.port)} {ECHO.load} --closed-loop -c 1 --message-size {size}".split()
         command = [sys.executable, "-m", "bayop", *words, "-t", f"{_DURATION_S:g}s", "-w", "0s", "--json"]
         before = counter.counted()
         run = subprocess.run(namespace.command(command), capture_output=True, text=True, check=False)
-        after = counter.counted()
+        counted = counter.counted() - before
         namespace.run("ip", "link", "delete", "libos0")
     if run.returncode != 0:
         raise BayopError(wrong=f"the load ended early: {run.stderr.strip()}")
     result = json.loads(run.stdout.splitlines()[-1])
     round_trips = int(result["counts"]["answered"])
-    instructions, _, returns = (end - begin for begin, end in zip(before, after, strict=True))
     return Row(
         system=system,
         message_bytes=size,
         round_trips=round_trips,
-        instructions_per_round_trip=instructions / round_trips,
-        interrupts_per_round_trip=returns / round_trips,
+        instructions_per_round_trip=counted.instructions / round_trips,
+        interrupts_per_round_trip=counted.returns / round_trips,
         p50_us=next(float(row["value_us"]) for row in result["latency"] if row["quantile"] == 0.5),
     )
 

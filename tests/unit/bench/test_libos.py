@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 from bench.libos import page
 from bench.libos.apps import MEMCACHED
-from bench.libos.count import Window, cells, costs, must_run, table
+from bench.libos.costs import cells, costs, layer_cells
+from bench.libos.count import Window, must_run
+from bench.markdown import replace_table
 
 from bayop.cli import load
 from bayop.errors import BayopError
 
 
-def test_the_table_of_the_page_follows_from_the_windows() -> None:
+def test_the_tables_of_the_page_follow_from_the_windows() -> None:
     windows = page.read_windows(max(Path("bench/libos/results").glob("*/windows.jsonl")))
-    shown = f"<!-- {page.TABLE} -->\n{table(windows)}\n<!-- end -->"
-    assert shown in page.PAGE.read_text(encoding="utf-8")
+    shown = page.PAGE.read_text(encoding="utf-8")
+    for name, rows in page.tables(windows).items():
+        assert replace_table(shown, name, rows) == shown
 
 
 def test_a_load_that_has_ended_is_an_error() -> None:
@@ -43,6 +46,16 @@ def test_a_row_is_one_service_on_one_system_at_one_number_of_connections() -> No
         ("tpcc", "libos", "1", "1000", "2,000", "1,000 to 3,000", "1.50", "0.50"),
         ("tpcc", "linux", "1", "1000", "9,000", "9,000 to 9,000", "2.00", "0.50"),
         ("memcached", "linux", "1,024", "1000", "5,000", "5,000 to 5,000", "3.00", "0.50"),
+    ]
+
+
+def test_layers_are_a_table_where_they_are_told_apart() -> None:
+    by_layer = [{"tcp": 1000.0, "rest": 1.0}, {"tcp": 3000.0, "rest": 3.0}, {"tcp": 2000.0, "rest": 2.0}]
+    windows = [Window("tpcc", "libos", 1, 1000.0, 3000, sum(each.values()), 1.0, 0.5, each) for each in by_layer]
+    windows.append(Window("tpcc", "linux", 1, 1000.0, 3000, 9000.0, 1.0, 0.5))
+    assert layer_cells(windows) == [
+        ("app", "system", "connections", "requests/s", "tcp", "rest"),
+        ("tpcc", "libos", "1", "1000", "2,000", "2"),
     ]
 
 

@@ -82,7 +82,8 @@ def counted(points: Sequence[Point], **_: Any) -> Iterator[Window]:
     for point in points:
         for instructions in (1000.0, 3000.0, 2000.0):
             for system in point.systems:
-                yield Window(point.app, system, point.connections, point.qps, 3000, instructions, 1.0, 0.5)
+                layers = {"tcp": 0.75 * instructions, "rest": 0.25 * instructions} if system == "libos" else {}
+                yield Window(point.app, system, point.connections, point.qps, 3000, instructions, 1.0, 0.5, layers)
 
 
 def test_each_service_system_number_of_connections_and_load_is_a_row(
@@ -99,6 +100,8 @@ def test_each_service_system_number_of_connections_and_load_is_a_row(
     for row in rows:
         Draft202012Validator(closed(COUNTED.schema())).validate(row)
         assert [row[f"instructions_{which}"] for which in ("per_request", "least", "greatest")] == [2000, 1000, 3000]
+        layers = {"layers": {"tcp": 1500.0, "rest": 500.0}} if row["system"] == "libos" else {}
+        assert {name: row[name] for name in ("layers",) if name in row} == layers
     assert main(words) == 0
     assert "2,000" in capsys.readouterr().out
 

@@ -15,7 +15,10 @@ from bayop.units import round_significant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bench.libos.count import Cost, Window
+    from bench.libos.costs import Cost
+    from bench.libos.count import Window
+
+    from bayop.cli.terminal.tables import FittingTable
 
 APPS: Final = ("memcached", "tpcc")
 SYSTEMS: Final = ("libos", "linux", "linux-tuned")
@@ -84,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
 def count_windows(args: argparse.Namespace) -> Sequence[Window]:
     """Counts what the flags say, under a bar; with `--json` prints each row once it is known."""
     open_sources()
-    from bench.libos.count import costs, count
+    from bench.libos.costs import costs
+    from bench.libos.count import count
     from bench.libos.plan import points
 
     windows: list[Window] = []
@@ -105,7 +109,7 @@ def count_windows(args: argparse.Namespace) -> Sequence[Window]:
 
 
 def _event(cost: Cost) -> dict[str, object]:
-    return {
+    event = {
         "event": "libos",
         "system": cost.system,
         "app": cost.app,
@@ -117,18 +121,28 @@ def _event(cost: Cost) -> dict[str, object]:
         "interrupts_per_request": round_significant(cost.interrupts_per_request),
         "halts_per_request": round_significant(cost.halts_per_request),
     }
+    layers = {layer: round_significant(number) for layer, number in cost.layers.items()}
+    return event | ({"layers": layers} if layers else {})
 
 
 def _print(windows: Sequence[Window]) -> None:
-    from bench.libos.count import cells
+    from bench.libos.costs import cells, layer_cells
 
-    header, *rows = cells(windows)
-    table = new_table("medians over machines; docs/libos.md says how they are counted")
+    screen = console()
+    screen.print(_table(cells(windows), "medians over machines; docs/libos.md says how they are counted"))
+    apart = layer_cells(windows)
+    if len(apart) > 1:
+        screen.print(_table(apart, "instructions a request by layer"))
+
+
+def _table(cells: Sequence[Sequence[str]], caption: str) -> FittingTable:
+    header, *rows = cells
+    table = new_table(caption)
     for name in header:
         table.add_column(name, justify="left" if name in ("app", "system") else "right")
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    return table
 
 
 def _some_of(names: Sequence[str]) -> Callable[[str], Sequence[str]]:
