@@ -183,6 +183,7 @@ def one(counter: Counter, point: Point, system: System, *, window_s: float) -> W
             must_run(load)
             load.kill()
         namespace.run("ip", "link", "delete", "libos0")
+    layers = {name: number / requests for name, number in zip(system.layers, counted.layers, strict=False)}
     return Window(
         app=app.name,
         system=system.name,
@@ -192,7 +193,7 @@ def one(counter: Counter, point: Point, system: System, *, window_s: float) -> W
         instructions_per_request=counted.instructions / requests,
         interrupts_per_request=counted.returns / requests,
         halts_per_request=counted.halts / requests,
-        layers={name: number / requests for name, number in zip(system.layers, counted.layers, strict=False)},
+        layers=dict(reversed(layers.items())),  # from the wire up
     )
 
 

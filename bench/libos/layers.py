@@ -24,15 +24,15 @@ from lab.packages import LAB
 _TOOLS: Final = ("make", "cargo", "objdump", "addr2line", "nm")
 
 _SOURCES: Final = (
-    ("driver", ("net/src/driver/",)),
-    ("tcp", ("net/src/tcp/", "net/src/wire/tcp.rs")),
-    ("service", ("apps/", "tpcc/", "net/src/service")),
-    ("ethernet and ip", ("net/",)),
-    ("runtime", ("runtime/", "image/")),
     ("memory", ("hal/src/heap.rs",)),
+    ("service", ("apps/", "tpcc/", "net/src/service")),
+    ("runtime", ("runtime/", "image/")),
+    ("tcp", ("net/src/tcp/", "net/src/wire/tcp.rs")),
+    ("ethernet and ip", ("net/src/device", "net/src/random", "net/src/stack", "net/src/wire/", "net/src/lib.rs")),
+    ("driver", ("net/src/driver/",)),
     ("hardware", ("hal/",)),
 )
-"""Where each layer's sources begin; the first one that fits has it."""
+"""Where each layer's sources begin, from the service down; the first one that fits has it."""
 
 REST: Final = "rest"
 """What is of none: functions of Rust's library that stand by themselves, the agent."""

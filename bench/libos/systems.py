@@ -20,7 +20,7 @@ class System:
     Args:
         name: One of `plan.SYSTEMS`.
         boot: What QEMU is told to boot it with a service.
-        layers: Whose its instructions may be, by the numbers of `ranges`; nothing where that is not told.
+        layers: Whose its instructions may be, by the numbers of `ranges`, from the service down; none: it is not told.
         ranges: A file of whose they are, as `count.c` reads it.
     """
 

@@ -8,7 +8,7 @@ from typing import Final
 from bayop.events.applications import APPLICATION, INSTALLED, LISTENING
 from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
-from bayop.events.library_os import BOOTED, COUNTED
+from bayop.events.library_os import BOOTED, COUNTED, REPORTED
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
@@ -67,7 +67,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "app install": (INSTALLED,),
     "app start": (LISTENING,),
     "libos run": (BOOTED,),
-    "libos bench": (COUNTED,),
+    "libos bench": (COUNTED, REPORTED),
     "load": LOAD,
     "probe": (PROBE,),
     "twin run": (TWIN_RUN,),

@@ -24,3 +24,4 @@ COUNTED: Final = Event(
      "interrupts_per_request": NUMBER, "halts_per_request": NUMBER},
     {"layers": by_name(NUMBER)},
 )  # fmt: skip
+REPORTED: Final = Event("result", "The report is written, with `--out`.", {"report": TEXT})

@@ -24,7 +24,7 @@ APPS: Final = ("memcached", "tpcc")
 SYSTEMS: Final = ("libos", "linux", "linux-tuned")
 EXAMPLE: Final = """\
   bayop libos bench
-  bayop libos bench --apps tpcc --connections 1 --repeats 1
+  bayop libos bench --apps tpcc --connections 1 --repeats 1 --out build/libos
   bayop libos bench --apps memcached --connections 16 --qps 1k,8k
   bayop libos bench --systems libos --connections 64,10000 --json
 """
@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="machines for each row, of which the median is said (default: %(default)s)",
     )
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        metavar="DIR",
+        help="write a report with figures there, and the windows",
+    )
     arguments.add_json(parser)
 
 
@@ -81,6 +87,16 @@ def run(args: argparse.Namespace) -> int:
     windows = count_windows(args)
     if not args.json:
         _print(windows)
+    if args.out is not None:
+        from bench.libos.report import write_report
+
+        from bayop import __version__
+
+        report = write_report(windows, args.out, __version__)
+        if args.json:
+            print_json({"event": "result", "report": str(report)})
+        else:
+            console().print(f"The report is {report}", soft_wrap=True, markup=False)
     return 0
 
 
