@@ -6,13 +6,16 @@ BIN := $(VENV)/bin
 RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 # The library OS is a workspace of its own (docs/libos.md).
 LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)/libos --locked --quiet
+# A panic says where in a dependency it is, which must not depend on who builds.
+IMAGE = cargo build $(LIBOS) \
+	--config 'build.rustflags = ["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo"]' --package
 # What the kernel's module is made of beside C (kernel/README.md).
 KERNEL = --manifest-path kernel/governor/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)/kernel --locked --quiet
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo live day lab libos libos-lines rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
+.PHONY: help demo live day lab libos libos-lines libos-smoltcp rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -35,14 +38,16 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
-# A panic says where in a dependency it is, which must not depend on who builds.
-libos: LIBOS_PROFILE = release
-libos-lines: LIBOS_PROFILE = lines
+libos: PROFILE = release
+libos-lines: PROFILE = lines
 libos:  ## Build the library OS, target/libos/release/libos; `bayop libos run` boots it
 libos-lines:  ## The same with line numbers, target/libos/lines/libos; `bayop libos bench` counts on it
 libos libos-lines:
-	cargo build $(LIBOS) --profile $(LIBOS_PROFILE) --package libos-image \
-		--config 'build.rustflags = ["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo"]'
+	$(IMAGE) libos-image --profile $(PROFILE)
+
+# The same with smoltcp's TCP, which the benchmark builds (bench/libos/images.py).
+libos-smoltcp:
+	$(IMAGE) libos-smoltcp --profile release
 
 # For CI, beside what waits for downloads.
 rust-tests:

@@ -101,15 +101,15 @@ def takes_udp(words: str) -> bool:
     return "udp=on" in words.split()
 
 
-def image(profile: str = "release") -> Path:
-    """The image that `make libos` builds; that of profile `lines` is of `make libos-lines`.
+def image(profile: str = "release", name: str = "libos") -> Path:
+    """The image that `make libos` builds; that of profile `lines` is of `make libos-lines`, another one of its name.
 
     Raises:
         UnsupportedError: It is not built.
     """
-    path = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "libos" / profile / "libos"
+    path = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "libos" / profile / name
     if not path.exists():
-        hint = "make libos" if profile == "release" else f"make libos-{profile}"
+        hint = f"make {name}" if profile == "release" else f"make libos-{profile}"
         raise UnsupportedError(wrong="the library OS is not built", hint=hint)
     return path
 

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from bench.libos.apps import App
-
-from bayop.errors import UnsupportedError
-from lab.libos import TAP_ADDRESS, image
 from lab.packages import LAB
-
-_TOOLS: Final = ("make", "cargo", "objdump", "addr2line", "nm")
 
 _SOURCES: Final = (
     ("memory", ("hal/src/heap.rs",)),
     ("service", ("apps/", "tpcc/", "net/src/service")),
-    ("runtime", ("runtime/", "image/")),
+    ("runtime", ("runtime/", "machine/", "image/")),
     ("tcp", ("net/src/tcp/", "net/src/wire/tcp.rs")),
     ("ethernet and ip", ("net/src/device", "net/src/random", "net/src/stack", "net/src/wire/", "net/src/lib.rs")),
     ("driver", ("net/src/driver/",)),
@@ -42,26 +35,6 @@ LAYERS: Final = (REST, *(layer for layer, _ in _SOURCES))
 
 _ASSEMBLY: Final = {"loader_entry": "hardware", "memmove": "memory"}
 """What has no line numbers, by the symbols where it begins: boot and entries of interrupts, copies of memory."""
-
-
-def build() -> Path:
-    """The image with line numbers, as its sources are now.
-
-    Raises:
-        UnsupportedError: It can't be built.
-    """
-    if absent := [tool for tool in _TOOLS if shutil.which(tool) is None]:
-        hint = "apt-get install make binutils; cargo comes with Rust"
-        raise UnsupportedError(wrong=f"the library OS can't be built: no {', '.join(absent)}", hint=hint)
-    run = subprocess.run(["make", "libos-lines"], cwd=LAB.parent, capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        raise UnsupportedError(wrong=f"the library OS can't be built: {run.stderr.strip()}", hint="make libos-lines")
-    return image("lines")
-
-
-def boot(path: Path, app: App) -> Sequence[str]:
-    """What has QEMU boot an image with a service."""
-    return ["-kernel", str(path), "-append", f"ip={TAP_ADDRESS} app={app.name}"]
 
 
 def ranges_of(path: Path) -> bytes:

@@ -12,7 +12,9 @@ from bench.libos.linux import LINUX, TUNED
 from bayop.errors import InputError
 
 LIBRARY_OS: Final = "libos"
-SYSTEMS: Final = (LIBRARY_OS, *LINUX)
+SMOLTCP: Final = "smoltcp"
+"""The library OS with smoltcp's TCP in the place of its own."""
+SYSTEMS: Final = (LIBRARY_OS, SMOLTCP, *LINUX)
 QPS: Final = 1000.0
 """The load where only connections are said."""
 CONNECTIONS: Final = 16

@@ -1,4 +1,4 @@
-"""What is counted, built to boot: the library OS with its layers, and Linux."""
+"""What is counted, built to boot: the library OS with its layers, or with smoltcp's TCP, and Linux."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench.libos import layers
+from bench.libos import images, layers
 from bench.libos.apps import App
 from bench.libos.linux import LINUX, Linux
-from bench.libos.plan import LIBRARY_OS
+from bench.libos.plan import LIBRARY_OS, SMOLTCP
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,11 @@ def systems(folder: Path, names: Collection[str]) -> Mapping[str, System]:
     """
     built: dict[str, System] = {}
     if LIBRARY_OS in names:
-        image, ranges = layers.build(), folder / "ranges"
+        image, ranges = images.build_lines(), folder / "ranges"
         ranges.write_bytes(layers.ranges_of(image))
-        built[LIBRARY_OS] = System(LIBRARY_OS, partial(layers.boot, image), layers.LAYERS, ranges)
+        built[LIBRARY_OS] = System(LIBRARY_OS, partial(images.boot, image), layers.LAYERS, ranges)
+    if SMOLTCP in names:
+        built[SMOLTCP] = System(SMOLTCP, partial(images.boot, images.build_smoltcp()))
     if not set(LINUX).isdisjoint(names):
         linux = Linux(folder)
         built |= {name: System(name, partial(linux.boot, name)) for name in LINUX}

@@ -14,6 +14,7 @@ use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
 use libos_hal::frequency::{Frequencies, STEP_MHZ};
 use libos_hal::{boot, cores, cpu};
+use libos_machine::Pace;
 use libos_net::driver::Throttle;
 use libos_net::stack::Cores;
 use libos_net::wire::ipv4::Address;
@@ -22,7 +23,6 @@ use libos_runtime::policy::{Order, Wait};
 use libos_runtime::{Counters, Totals};
 use spin::Mutex;
 
-use crate::pace::Pace;
 use crate::sleeping::Sleeping;
 use crate::words::MAX_DELAY_US;
 

@@ -8,8 +8,6 @@
 extern crate alloc;
 
 mod agent;
-mod core_of_machine;
-mod pace;
 mod sleeping;
 mod words;
 
@@ -26,6 +24,7 @@ use libos_hal::apic::CoreId;
 use libos_hal::clock::{self, Clock};
 use libos_hal::cores::{self, TooFew};
 use libos_hal::{boot, cpu, idle, say};
+use libos_machine::{MachineCore, Pace};
 use libos_net::device::{Receive, Transmit};
 use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
 use libos_net::service::{Pair, Service, Shared};
@@ -37,8 +36,6 @@ use libos_runtime::{Core as _, Counters, Runtime};
 use spin::Mutex;
 
 use agent::Parts;
-use core_of_machine::MachineCore;
-use pace::Pace;
 use sleeping::Sleeping;
 use words::{App, Words};
 

@@ -19,9 +19,9 @@ COUNTED: Final = Event(
     "What a request costs: medians over machines, and the least and greatest of its instructions. Interrupts are those "
     "that the processor returned from, exceptions among them; halts are its sleeps. `layers` has the "
     "instructions by whose they are, on the library OS.",
-    {"system": one_of("libos", "linux", "linux-tuned"), "app": one_of("memcached", "tpcc"), "connections": COUNT,
-     "qps": NUMBER, "instructions_per_request": NUMBER, "instructions_least": NUMBER, "instructions_greatest": NUMBER,
-     "interrupts_per_request": NUMBER, "halts_per_request": NUMBER},
+    {"system": one_of("libos", "smoltcp", "linux", "linux-tuned"), "app": one_of("memcached", "tpcc"),
+     "connections": COUNT, "qps": NUMBER, "instructions_per_request": NUMBER, "instructions_least": NUMBER,
+     "instructions_greatest": NUMBER, "interrupts_per_request": NUMBER, "halts_per_request": NUMBER},
     {"layers": by_name(NUMBER)},
 )  # fmt: skip
 REPORTED: Final = Event("result", "The report is written, with `--out`.", {"report": TEXT})

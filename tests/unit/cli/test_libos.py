@@ -110,7 +110,7 @@ def test_each_service_system_number_of_connections_and_load_is_a_row(
     ("words", "rule"),
     [
         (["--apps", "hello"], "names must be of memcached, tpcc"),
-        (["--systems", ""], "names must be of libos, linux, linux-tuned"),
+        (["--systems", ""], "names must be of libos, smoltcp, linux, linux-tuned"),
         (["--connections", "0"], "(--connections)"),
         (["--qps", "1k,"], "(--qps)"),
         (["--apps", "tpcc", "--systems", "linux"], "of tpcc the whole has nothing on linux"),

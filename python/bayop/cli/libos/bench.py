@@ -1,4 +1,4 @@
-"""`bayop libos bench`: what a request costs on the library OS and on Linux, in instructions."""
+"""`bayop libos bench`: instructions that a request costs on the library OS, by its TCP or smoltcp's, and on Linux."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayop.cli.terminal.tables import FittingTable
 
 APPS: Final = ("memcached", "tpcc")
-SYSTEMS: Final = ("libos", "linux", "linux-tuned")
+SYSTEMS: Final = ("libos", "smoltcp", "linux", "linux-tuned")
 EXAMPLE: Final = """\
   bayop libos bench
   bayop libos bench --apps tpcc --connections 1 --repeats 1 --out build/libos

@@ -36,7 +36,7 @@ class Window:
     """
 
     app: Literal["memcached", "tpcc"]
-    system: Literal["libos", "linux", "linux-tuned"]
+    system: Literal["libos", "smoltcp", "linux", "linux-tuned"]
     connections: int
     qps: float
     instructions_per_request: Annotated[float, msgspec.Meta(gt=0)]
