@@ -119,16 +119,18 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
                 let before = self.core.device_interrupts();
                 let (now_us, timer_at_us) = (self.core.now_us(), self.stack.next_us());
                 self.counters.begin_sleep(now_us);
-                let depth = self.depth.as_mut();
-                let (state, until_us) = depth.map_or((0, timer_at_us), |depth| depth.choose(now_us, timer_at_us));
-                self.core.sleep(state, until_us);
+                match &mut self.depth {
+                    None => self.core.sleep(0, timer_at_us),
+                    Some(depth) => {
+                        let (state, until_us) = depth.choose(now_us, timer_at_us);
+                        self.core.sleep(state, until_us);
+                        let is_event = self.core.device_interrupts() != before || self.stack.has_news();
+                        depth.wake(self.core.now_us(), is_event);
+                    }
+                }
                 let now_us = self.core.now_us();
                 self.counters.end_sleep(now_us);
-                let is_interrupted = self.core.device_interrupts() != before;
-                if let Some(depth) = &mut self.depth {
-                    depth.wake(now_us, is_interrupted || self.stack.has_news());
-                }
-                if let (true, Some(log)) = (is_interrupted, &mut self.log) {
+                if let (true, Some(log)) = (self.core.device_interrupts() != before, &mut self.log) {
                     log.note(now_us, self.counters.totals(now_us));
                 }
             }
