@@ -16,6 +16,18 @@ pub struct PartialChecksum {
     pub start: usize,
     /// Where to put the sum, from `start`.
     pub offset: usize,
+    /// How the device cuts the frame into segments of TCP, each with its own checksum; none: it is one.
+    pub cut: Option<Cut>,
+}
+
+/// How a frame becomes segments. Each begins with its headers, in which lengths and numbers are made right; FIN and PSH
+/// are the last one's.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// How long the headers are, from that of Ethernet on.
+    pub header_len: usize,
+    /// How many bytes behind them a segment has, but for the last.
+    pub payload_len: usize,
 }
 
 /// The half that receives.
@@ -38,8 +50,12 @@ pub trait Transmit {
     /// Whether it completes checksums.
     fn completes_checksums(&self) -> bool;
 
-    /// Sends a frame of `len` bytes, which `write` fills; they hold anything before. The frame leaves at the latest
-    /// when
+    /// How long a frame may be that it cuts into segments of TCP; 0: it cuts none.
+    fn max_cut_len(&self) -> usize {
+        0
+    }
+
+    /// Sends a frame of `len` bytes, which `write` fills; they hold anything before. The frame leaves at the latest when
     /// `flush` is called. False, and nothing is written: there is no room now.
     fn send(&mut self, len: usize, checksum: Option<PartialChecksum>, write: impl FnOnce(&mut [u8])) -> bool;
 

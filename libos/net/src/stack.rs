@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicBool;
 
-use crate::device::{Frame, PartialChecksum, Transmit};
+use crate::device::{Cut, Frame, PartialChecksum, Transmit};
 use crate::random;
 use crate::service::{Output, Served, Service};
 use crate::tcp::{Connection, Id, Key, NEVER, Peer, Sequence, State, Table, Timer, Wheel};
@@ -316,7 +316,8 @@ impl<S: Service> Stack<S> {
         }
         // RFC 6528: a clock of 4 us, and a number that is this connection's own.
         let first = Sequence(self.numbers.hash([key.number(), 0]) as u32) + (now_us / 4) as u32;
-        let connection = Connection::accept(now_us, peer, segment, first);
+        let max_cut_payload = transmit.max_cut_len().saturating_sub(PAYLOAD_START + tcp::HEADER_LEN);
+        let connection = Connection::accept(now_us, peer, segment, first, max_cut_payload);
         let entry = Entry { connection, session, is_open: false, is_listed, home: self.via() };
         let id = self.table.insert(key, Box::new(entry));
         self.half_open.push_back(id);
@@ -404,9 +405,9 @@ impl<S: Service> Stack<S> {
     #[inline]
     fn send(&mut self, now_us: u64, id: Id, transmit: &mut impl Transmit) {
         let Some(Entry { connection, .. }) = self.table.get_mut(id) else { return };
-        let peer = connection.peer;
+        let (peer, segment_size) = (connection.peer, connection.max_segment_size());
         let config = &self.config;
-        connection.transmit(now_us, |segment| send_segment(config, &peer, segment, transmit));
+        connection.transmit(now_us, |segment| send_segment(config, &peer, segment, segment_size, transmit));
     }
 
     fn reset(
@@ -431,7 +432,7 @@ impl<S: Service> Stack<S> {
             payload: &[],
         };
         // Who is not told asks again.
-        let _ = send_segment(&self.config, &peer, &segment, transmit);
+        let _ = send_segment(&self.config, &peer, &segment, 0, transmit);
     }
 
     #[inline(never)]
@@ -452,12 +453,21 @@ fn opens(segment: &Segment) -> bool {
     segment.flags & (Flags::SYN | Flags::ACK | Flags::RST) == Flags::SYN
 }
 
+/// Sends a segment, which the device cuts if its payload has more than `segment_size` bytes.
 #[inline]
-fn send_segment(config: &Config, peer: &Peer, segment: &Segment, transmit: &mut impl Transmit) -> bool {
-    let len = segment.header_len() + segment.payload.len();
+fn send_segment(
+    config: &Config,
+    peer: &Peer,
+    segment: &Segment,
+    segment_size: usize,
+    transmit: &mut impl Transmit,
+) -> bool {
+    let header_len = PAYLOAD_START + segment.header_len();
     let device_completes = transmit.completes_checksums();
-    let checksum = device_completes.then_some(PartialChecksum { start: PAYLOAD_START, offset: tcp::CHECKSUM_OFFSET });
-    transmit.send(PAYLOAD_START + len, checksum, |frame| {
+    let is_cut = segment.payload.len() > segment_size;
+    let cut = is_cut.then_some(Cut { header_len, payload_len: segment_size });
+    let checksum = PartialChecksum { start: PAYLOAD_START, offset: tcp::CHECKSUM_OFFSET, cut };
+    transmit.send(header_len + segment.payload.len(), device_completes.then_some(checksum), |frame| {
         write_headers(config, (peer.mac, peer.address), ipv4::TCP, frame);
         tcp::write(segment, &mut frame[PAYLOAD_START..]);
         tcp::write_checksum(&mut frame[PAYLOAD_START..], config.address, peer.address, device_completes);

@@ -1,5 +1,7 @@
 //! Against another TCP (smoltcp), through a network that loses, repeats and reorders.
 
+#[path = "support/joined.rs"]
+mod joined;
 mod support;
 
 use std::collections::VecDeque;
@@ -11,6 +13,7 @@ use smoltcp::socket::tcp;
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
 
+use joined::joined;
 use libos_net::stack::Stack;
 use support::{ADDRESS, Echo, PORT, Sent, receive, stack};
 
@@ -100,6 +103,8 @@ impl Device for Nic {
     }
 }
 
+const SEGMENTS_A_STEP: usize = 8;
+
 /// Both sides and the network between them, on one clock.
 struct World {
     now_us: u64,
@@ -111,10 +116,12 @@ struct World {
     socket: smoltcp::iface::SocketHandle,
     to_stack: Link,
     to_client: Link,
+    joins: bool,
 }
 
 impl World {
-    fn new(trouble: Trouble, seed: u64) -> World {
+    /// `offloads`: the stack's device cuts segments and joins them.
+    fn new(trouble: Trouble, seed: u64, offloads: bool) -> World {
         let mut nic = Nic::default();
         let mac = EthernetAddress([2, 0, 0, 0, 0, 2]);
         let mut interface = Interface::new(Config::new(mac.into()), &mut nic, Instant::ZERO);
@@ -131,20 +138,22 @@ impl World {
         World {
             now_us: 0,
             stack: stack(),
-            sent: Sent::default(),
+            sent: Sent { max_cut_len: if offloads { 16_000 } else { 0 }, ..Sent::default() },
             nic,
             interface,
             sockets,
             socket,
             to_stack: link(seed),
             to_client: link(!seed),
+            joins: offloads,
         }
     }
 
     /// Lets half a millisecond pass.
     fn step(&mut self) {
         self.now_us += 500;
-        for frame in self.to_stack.arrived(self.now_us) {
+        let arrived = self.to_stack.arrived(self.now_us);
+        for frame in if self.joins { joined(arrived) } else { arrived } {
             receive(&mut self.stack, self.now_us, &frame, &mut self.sent);
         }
         self.stack.expire(self.now_us, &mut self.sent);
@@ -152,7 +161,11 @@ impl World {
             self.to_client.carry(self.now_us, &frame);
         }
         self.nic.received.extend(self.to_client.arrived(self.now_us));
-        self.interface.poll(Instant::from_micros(self.now_us as i64), &mut self.nic, &mut self.sockets);
+        // Each time it sends one segment.
+        let now = Instant::from_micros(self.now_us as i64);
+        for _ in 0..SEGMENTS_A_STEP {
+            self.interface.poll(now, &mut self.nic, &mut self.sockets);
+        }
         for frame in self.nic.sent.drain(..) {
             self.to_stack.carry(self.now_us, &frame);
         }
@@ -187,17 +200,22 @@ fn data(len: usize) -> Vec<u8> {
 
 #[test]
 fn a_megabyte_comes_back_without_trouble() {
-    let mut world = World::new(Trouble::default(), 1);
-    let bytes = data(1 << 20);
-    assert!(world.echo(&bytes, 0) == bytes);
-    assert!(world.now_us < 5_000_000, "{} us", world.now_us);
+    for offloads in [false, true] {
+        let mut world = World::new(Trouble::default(), 1, offloads);
+        let bytes = data(1 << 20);
+        assert!(world.echo(&bytes, 0) == bytes);
+        assert!(world.now_us < 5_000_000, "{} us", world.now_us);
+        assert_eq!(world.sent.cut > 0, offloads);
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn bytes_come_back_whatever_the_network_does(seed: u64, lost in 0u64..15, repeated in 0u64..10, late in 0u64..40) {
-        let mut world = World::new(Trouble { lost, repeated, late }, seed);
+    fn bytes_come_back_whatever_the_network_does(
+        seed: u64, lost in 0u64..15, repeated in 0u64..10, late in 0u64..40, offloads: bool,
+    ) {
+        let mut world = World::new(Trouble { lost, repeated, late }, seed, offloads);
         let bytes = data(150_000);
         prop_assert!(world.echo(&bytes, 0) == bytes, "after {} us", world.now_us);
         world.client().close();
@@ -211,7 +229,7 @@ proptest! {
 
 #[test]
 fn a_client_that_does_not_read_is_waited_for() {
-    let mut world = World::new(Trouble::default(), 3);
+    let mut world = World::new(Trouble::default(), 3, true);
     let bytes = data(500_000);
     // Both windows and the service's output are full long before; only probes pass then.
     assert!(world.echo(&bytes, 90_000_000) == bytes);
@@ -220,7 +238,7 @@ fn a_client_that_does_not_read_is_waited_for() {
 
 #[test]
 fn the_last_answer_comes_before_the_end() {
-    let mut world = World::new(Trouble { lost: 5, repeated: 5, late: 20 }, 5);
+    let mut world = World::new(Trouble { lost: 5, repeated: 5, late: 20 }, 5, true);
     let mut bytes = data(30_000);
     bytes.push(b'!');
     assert!(world.echo(&bytes, 0) == bytes);

@@ -19,6 +19,11 @@ impl<T: Transmit> Transmit for Metered<T> {
     }
 
     #[inline]
+    fn max_cut_len(&self) -> usize {
+        self.transmit.max_cut_len()
+    }
+
+    #[inline]
     fn send(&mut self, len: usize, checksum: Option<PartialChecksum>, write: impl FnOnce(&mut [u8])) -> bool {
         let is_sent = self.transmit.send(len, checksum, write);
         if is_sent {

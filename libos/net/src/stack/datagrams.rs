@@ -44,7 +44,8 @@ impl<S: Service> Stack<S> {
 fn send_datagram(config: &Config, peer: Peer, datagram: &Datagram, transmit: &mut impl Transmit) {
     assert!(datagram.payload.len() <= udp::MAX_PAYLOAD_LEN, "a datagram must fit into a frame");
     let device_completes = transmit.completes_checksums();
-    let checksum = device_completes.then_some(PartialChecksum { start: PAYLOAD_START, offset: udp::CHECKSUM_OFFSET });
+    let checksum = PartialChecksum { start: PAYLOAD_START, offset: udp::CHECKSUM_OFFSET, cut: None };
+    let checksum = device_completes.then_some(checksum);
     // What there is no room for is lost, as datagrams are.
     let _ = transmit.send(PAYLOAD_START + udp::HEADER_LEN + datagram.payload.len(), checksum, |frame| {
         write_headers(config, (peer.mac, peer.address), ipv4::UDP, frame);

@@ -91,6 +91,8 @@ pub struct Connection {
     window_from: (Sequence, Sequence),
     window_scale: Option<u8>,
     max_segment_size: u16,
+    /// What is sent at once at most: the device cuts it into segments.
+    max_cut_payload: usize,
     /// Both sides read selective acknowledgments.
     is_selective: bool,
     /// What the other side has beyond `una`.
@@ -140,8 +142,8 @@ impl Timer {
 }
 
 impl Connection {
-    /// Answers a SYN; `first` is the number that our side begins with.
-    pub fn accept(now_us: u64, peer: Peer, syn: &Segment, first: Sequence) -> Connection {
+    /// Answers a SYN; `first` is the number that our side begins with. So many bytes does the device cut into segments.
+    pub fn accept(now_us: u64, peer: Peer, syn: &Segment, first: Sequence, max_cut_payload: usize) -> Connection {
         let max_segment_size = syn.max_segment_size.unwrap_or(DEFAULT_SEGMENT_SIZE).clamp(64, MAX_SEGMENT_SIZE);
         let next = syn.sequence + 1;
         let mut connection = Connection {
@@ -161,6 +163,7 @@ impl Connection {
             window_from: (syn.sequence, first),
             window_scale: syn.window_scale,
             max_segment_size,
+            max_cut_payload,
             is_selective: syn.is_selective,
             scoreboard: Scoreboard::default(),
             repaired: first,
@@ -186,6 +189,12 @@ impl Connection {
     /// What tells it apart.
     pub(crate) fn key(&self) -> Key {
         Key::new(self.peer.address, self.peer.port, self.local_port)
+    }
+
+    /// The largest payload of a segment of ours.
+    #[inline]
+    pub fn max_segment_size(&self) -> usize {
+        usize::from(self.max_segment_size)
     }
 
     /// Its state.
@@ -406,7 +415,9 @@ impl Connection {
                 self.acknowledges |= !self.reassembly.is_empty();
                 self.next = self.reassembly.take(self.next, |bytes| self.input.push(bytes));
             }
-            self.unacknowledged = self.unacknowledged.saturating_add(1);
+            // What is longer than one is segments that the device has joined.
+            let segments = if new.len() > self.max_segment_size() { 2 } else { 1 };
+            self.unacknowledged = self.unacknowledged.saturating_add(segments);
             self.acknowledges |= self.unacknowledged >= 2 || new.is_empty();
             let due_us = &mut self.due_us[Timer::Acknowledge as usize];
             *due_us = (*due_us).min(now_us + ACKNOWLEDGE_US);

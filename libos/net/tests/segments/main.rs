@@ -1,6 +1,7 @@
 //! Segment by segment: what no well-meaning TCP sends.
 
 mod client;
+mod cut;
 mod moving;
 mod selective;
 mod simultaneous;

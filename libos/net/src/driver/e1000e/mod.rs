@@ -205,7 +205,7 @@ impl Transmitter {
     }
 
     /// Says where checksums begin and stand, from now on.
-    fn describe(&mut self, PartialChecksum { start, offset }: PartialChecksum) {
+    fn describe(&mut self, PartialChecksum { start, offset, .. }: PartialChecksum) {
         let protocol = if offset == tcp::CHECKSUM_OFFSET { CONTEXT_TCP } else { 0 };
         let (start, offset) = (start as u64, offset as u64);
         self.ring.write(self.next, start << 32 | (start + offset) << 40, CONTEXT_IPV4 | protocol | SEND_REPORT);

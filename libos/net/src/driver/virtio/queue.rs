@@ -92,7 +92,7 @@ impl Queue {
     /// # Panics
     ///
     /// The device gives back a number that no buffer has.
-    #[inline]
+    #[inline(always)]
     pub fn take_used(&mut self) -> Option<(u16, u32)> {
         if !self.has_used() {
             return None;

@@ -69,18 +69,23 @@ impl Transport {
         Some(transport)
     }
 
-    /// Takes the features that we want and the device has; none when it does not agree.
-    pub fn negotiate(&mut self, wanted: u64) -> u64 {
-        let mut taken = 0;
-        for half in 0..2 {
+    /// The features that the device has.
+    pub fn offered(&self) -> u64 {
+        let half = |half| {
             self.common.write_u32(DEVICE_FEATURE_SELECT, half);
-            let ours = self.common.read_u32(DEVICE_FEATURE) & (wanted >> (32 * half)) as u32;
+            u64::from(self.common.read_u32(DEVICE_FEATURE)) << (32 * half)
+        };
+        half(0) | half(1)
+    }
+
+    /// Takes features, of those that are offered. Whether the device agrees.
+    pub fn take(&mut self, features: u64) -> bool {
+        for half in 0..2 {
             self.common.write_u32(DRIVER_FEATURE_SELECT, half);
-            self.common.write_u32(DRIVER_FEATURE, ours);
-            taken |= u64::from(ours) << (32 * half);
+            self.common.write_u32(DRIVER_FEATURE, (features >> (32 * half)) as u32);
         }
         self.add_status(STATUS_FEATURES_OK);
-        if self.common.read_u8(STATUS) & STATUS_FEATURES_OK == 0 { 0 } else { taken }
+        self.common.read_u8(STATUS) & STATUS_FEATURES_OK != 0
     }
 
     /// The NIC's address.

@@ -7,7 +7,8 @@ use crate::tcp::{NEVER, Sequence};
 use crate::wire::tcp::{BLOCK_LEN, Flags, MAX_BLOCKS, Segment, write_block};
 
 impl Connection {
-    /// Sends what may be sent now. `send` says whether there was room for a segment.
+    /// Sends what may be sent now. `send` says whether there was room for a segment; it cuts one that has more payload
+    /// than the largest.
     #[inline]
     pub fn transmit(&mut self, now_us: u64, mut send: impl FnMut(&Segment) -> bool) {
         let is_sent = match self.state {
@@ -70,7 +71,7 @@ impl Connection {
         self.round_trip.forget();
         let missing = hole.end.since(hole.start) as usize;
         let bytes = &self.output.bytes()[hole.start.since(self.una) as usize..];
-        let len = bytes.len().min(missing).min(usize::from(self.max_segment_size));
+        let len = bytes.len().min(missing).min(self.max_segment_size());
         // Of a closing connection the last number is the FIN's.
         let is_last = self.closing && len == bytes.len() && missing > len;
         let flags = if is_last { Flags::FIN } else { Flags::NONE };
@@ -109,8 +110,9 @@ impl Connection {
 
     #[inline]
     fn transmit_output(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
+        let segment_size = self.max_segment_size();
         loop {
-            let mut piece = usize::from(self.max_segment_size);
+            let mut piece = segment_size;
             if self.nxt != self.max && !self.scoreboard.is_empty() {
                 piece = piece.min(self.skip_selected());
             }
@@ -123,7 +125,12 @@ impl Connection {
             let probe = usize::from(core::mem::take(&mut self.probes));
             let window = (self.window as usize).max(probe).saturating_sub(in_flight);
             let room = self.congestion.window().saturating_sub(self.on_the_way()) as usize;
-            let len = piece.min(window).min(room);
+            let mut len = piece.min(window).min(room);
+            if len == segment_size && self.max_cut_payload > len && self.nxt == self.max {
+                // Of what is new more goes along: all of it, or whole segments.
+                let most = unsent.min(self.max_cut_payload).min(window).min(room);
+                len = if most == unsent { most } else { most - most % segment_size };
+            }
             let fin = self.closing && len == unsent;
             // A small piece waits for a larger window, unless nothing else would ask for that (RFC 9293, 3.8.6.2.1).
             let is_silly = len < piece && in_flight > 0;
@@ -139,6 +146,9 @@ impl Connection {
             // (RFC 5681, section 2), and it has no room for blocks.
             if self.reassembly.is_empty() {
                 self.acknowledgment_sent();
+            }
+            if len > segment_size {
+                self.round_trip.sent(self.nxt + segment_size as u32, now_us); // the first of them
             }
             self.sent(now_us, len as u32 + u32::from(fin));
         }
