@@ -2,8 +2,10 @@
 
     python -m bench.libos.tcp.clients echo HOST:PORT --streams 4 --megabytes 1000
     python -m bench.libos.tcp.clients open HOST:PORT --connections 100000
+    python -m bench.libos.tcp.clients ask HOST:PORT --seconds 10
 
-It fails when a byte is wrong or does not come.
+The first two fail when a byte is wrong or does not come. The third opens connections for so long, and says how many
+were answered, and of how many.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import random
 import socket
 import struct
 import sys
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,17 +34,18 @@ _IP_BIND_ADDRESS_NO_PORT: Final = 24
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Does one of the two."""
+    """Does one of the three."""
     flags = argparse.ArgumentParser(
         prog="python -m bench.libos.tcp.clients",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    flags.add_argument("what", choices=["echo", "open"])
+    flags.add_argument("what", choices=["echo", "open", "ask"])
     flags.add_argument("address", metavar="HOST:PORT")
     flags.add_argument("--streams", type=int, default=1, metavar="N", help="connections of `echo` (default: 1)")
     flags.add_argument("--megabytes", type=int, default=1, metavar="N", help="that come back on them (default: 1)")
     flags.add_argument("--connections", type=int, default=1, metavar="N", help="of `open`, one by one (default: 1)")
+    flags.add_argument("--seconds", type=float, default=1.0, metavar="N", help="of `ask` (default: 1)")
     args = flags.parse_args(argv)
     host, port = args.address.split(":")
     address = (host, int(port))
@@ -49,9 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         each = args.megabytes * 1_000_000 // args.streams
         with ThreadPoolExecutor(args.streams) as streams:
             list(streams.map(lambda seed: echo(address, each, seed), range(args.streams)))
-    else:
-        with ThreadPoolExecutor(_AT_ONCE) as some:
+        return 0
+    with ThreadPoolExecutor(_AT_ONCE) as some:
+        if args.what == "open":
             list(some.map(lambda number: open_and_close(address, number), range(args.connections)))
+        else:
+            counts = list(some.map(lambda number: ask(address, number, args.seconds), range(_AT_ONCE)))
+            print(*map(sum, zip(*counts, strict=True)))
     return 0
 
 
@@ -98,6 +106,18 @@ def open_and_close(address: tuple[str, int], number: int) -> None:
             raise OSError(f"connection {number} has no answer")
         if number % 2:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def ask(address: tuple[str, int], first: int, seconds: float) -> tuple[int, int]:
+    """Opens and closes connections one by one for so long: how many were answered, and of how many."""
+    answered = tried = 0
+    end_s = time.monotonic() + seconds
+    while time.monotonic() < end_s:
+        with suppress(OSError):
+            open_and_close(address, first + _AT_ONCE * tried)
+            answered += 1
+        tried += 1
+    return answered, tried
 
 
 if __name__ == "__main__":

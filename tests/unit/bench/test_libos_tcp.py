@@ -8,6 +8,8 @@ from threading import Thread
 
 import pytest
 from bench.libos.tcp.clients import echo
+from bench.libos.tcp.flood import syn
+from bench.libos.tcp.frames import FIN, SYN, Segment, segment
 from bench.libos.tcp.link import Trouble
 from bench.libos.tcp.run import main
 
@@ -59,6 +61,25 @@ def test_a_network_is_as_bad_as_it_is_told_to_be() -> None:
     assert max(came) < 0.0021
     good = Trouble(lost=0.0, repeated=0.0, late=0.0)
     assert [list(good.delays_s(chance)) for _ in range(100)] == [[0.0]] * 100
+
+
+def test_a_segment_made_by_hand_says_what_it_was_told_to() -> None:
+    forged = Segment(("10.208.0.99", 40_000), ("10.208.0.2", 11_211), (1 << 32) - 1, 7, SYN | FIN, length=2)
+    frame = forged.frame(b"\x52\x54\x00\x12\x34\x56")
+    assert segment(frame) == forged
+    assert forged.next == 1
+    for start in (14, 34):  # a right header adds up to nothing
+        words = frame[start : start + 20]
+        if start == 34:
+            words += frame[26:34] + bytes((0, 6, 0, 20))
+        total = sum(int.from_bytes(words[at : at + 2], "big") for at in range(0, len(words), 2))
+        assert total % 0xFFFF == 0
+    assert segment(frame[:12] + b"\x08\x06" + frame[14:]) is None
+
+
+def test_no_two_of_a_flood_are_of_one_address() -> None:
+    numbers = [*range(1 << 17)]
+    assert len({syn(("10.208.0.2", 11_211), number).source for number in numbers}) == len(numbers)
 
 
 def test_a_count_must_be_positive(capsys: pytest.CaptureFixture[str]) -> None:
