@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn memcached() -> Memcached {
-    Memcached::new(2 << 20, 1_000_000_000, 1, 1).with_datagrams()
+    Memcached::new(2 << 20, 1_000_000_000, 1, 1, 1000).with_datagrams()
 }
 
 /// What a connection answers to some parts, and whether it is closed then.

@@ -70,7 +70,6 @@ CHANGED: Final[Mapping[str, tuple[str, Sequence[tuple[str, str]]]]] = {
 """What is left out or replaced of a test, for both servers, so that the rest of it runs: in words, and as patterns."""
 
 KNOWN: Final[Mapping[str, tuple[str, int | None, str]]] = {
-    "binary": (DIFFERS, 1, "`stats settings` has no `maxconns`"),
     "issue_22": (DIFFERS, 2, "`stats items` is empty: there are no slab classes"),
     "issue_42": (DIFFERS, 1, "`stats items` is empty: there are no slab classes"),
     "issue_163": (DIFFERS, 1, "`stats items` is empty: there are no slab classes"),
@@ -78,8 +77,7 @@ KNOWN: Final[Mapping[str, tuple[str, int | None, str]]] = {
     "issue_61": (DIFFERS, 1, "`stats` has no `conn_yields`: the option `-R` says nothing here"),
     "issue_183": (DIFFERS, 2, "`stats` has no `reclaimed`, which counts slabs' memory"),
     "lru": (DIFFERS, 1, "how many items go depends on slab sizes; those that have to are gone, and the others there"),
-    "maxconns": (DIFFERS, None, "a connection too many is reset, and neither told why nor counted"),
-    "stats": (DIFFERS, 10, "`stats` has 33 of 83 values, `stats settings` no `maxconns`"),
+    "stats": (DIFFERS, 6, "`stats` has 38 of 83 values"),
     "strtol-testing": (DIFFERS, 1, "`slabs` is no command"),
     "issue_67": (FOREIGN, None, "a file of the ports"),
     "lru-crawler": (FOREIGN, None, "`lru_crawler`"),

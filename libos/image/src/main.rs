@@ -44,6 +44,9 @@ libos_hal::entry!(main);
 /// A sleep and its interrupt take about so long.
 const SLEEP_IS_WORTH_US: u64 = 50;
 
+/// Of a service that tells those who are too many: so many of these there are besides, and remembered when closed.
+const CONNECTIONS_TO_REFUSE: usize = 1024;
+
 /// Records of interrupts, 56 bytes each: those of some seconds, or of minutes.
 const INTERRUPTS_KEPT: usize = 1 << 16;
 
@@ -67,9 +70,10 @@ fn start(words: &Words) -> ! {
                 cpu::reset()
             }
             let start_s = clock::unix_time_s() as u32;
-            let service = Memcached::new(words.memory_mib << 20, start_s, cpu::seed(), cores);
+            let service = Memcached::new(words.memory_mib << 20, start_s, cpu::seed(), cores, words.connections);
             let service = if words.has_udp { service.with_datagrams() } else { service };
-            serve(words, memcached::PORT, vec![Shared::new(service); cores])
+            let words = Words { connections: words.connections + CONNECTIONS_TO_REFUSE, ..*words };
+            serve(&words, memcached::PORT, vec![Shared::new(service); cores])
         }
         App::Hello => serve(words, hello::PORT, vec![Hello; cores]),
         App::Echo => serve(words, echo::PORT, vec![Echo; cores]),

@@ -32,12 +32,14 @@ pub trait Service {
         false
     }
 
-    /// A connection began. Where several cores serve, another one's service may go on with it.
-    fn opened(&mut self, session: &Self::Session) {
-        let _ = session;
+    /// A connection began. False: it is one too many, and is closed after what was written to it. Where several cores
+    /// serve, another one's service may go on with it.
+    fn opened(&mut self, session: &Self::Session, output: &mut Output) -> bool {
+        let _ = (session, output);
+        true
     }
 
-    /// A connection that began is gone.
+    /// A connection that began, and was not one too many, is gone.
     fn closed(&mut self, session: Self::Session) {
         let _ = session;
     }

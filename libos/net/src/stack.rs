@@ -250,8 +250,10 @@ impl<S: Service> Stack<S> {
         let was_half_open = connection.state() == State::SynReceived;
         let arrival = connection.arrive(now_us, segment);
         if was_half_open && !matches!(connection.state(), State::SynReceived | State::Closed) {
-            *is_open = true;
-            self.service.opened(session);
+            *is_open = self.service.opened(session, &mut Output::new(&mut connection.output));
+            if !*is_open {
+                connection.close();
+            }
         }
         if let Some(number) = arrival.reset {
             self.reset(peer, segment.destination_port, number, None, transmit);

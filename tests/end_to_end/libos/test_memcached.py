@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from tests.support.servers import free_port, load, memcached_on, result_of
@@ -211,6 +212,27 @@ def test_memory_is_bounded_and_the_oldest_goes_first(memcached_os: LibraryOs) ->
 
 
 @pytest.mark.alone
+@pytest.mark.usefixtures("libos_image")
+def test_a_connection_too_many_is_told_so_and_makes_room_for_none() -> None:
+    with LibraryOs("connections=3") as machine, ExitStack() as opened:
+        host, port = machine.address(11211).split(":")
+
+        def said(connection: socket.socket) -> bytes:
+            connection.sendall(b"version\r\n")
+            return connection.recv(100)
+
+        clients = [opened.enter_context(socket.create_connection((host, int(port)), 20)) for _ in range(5)]
+        answers = [said(client) for client in clients]
+        assert [answer[:8] for answer in answers[:3]] == 3 * [b"VERSION "]
+        assert answers[3:] == 2 * [b"ERROR Too many open connections\r\n"]
+        assert clients[4].recv(1) == b""
+        clients[0].sendall(b"stats\r\n")
+        with clients[0].makefile("rb") as lines:
+            stats = dict(line.split()[1:] for line in iter(lines.readline, b"END\r\n"))
+        assert stats[b"curr_connections"] == stats[b"max_connections"] == b"3"
+        assert stats[b"rejected_connections"] == b"2"
+
+
 @pytest.mark.parametrize("connections", [1, 16])
 def test_the_load_generator_counts_every_answer(memcached_os: LibraryOs, connections: int) -> None:
     words = f"--workload etc -q 1000 -t 3s -w 1s -c {connections} -r 2000 --json".split()

@@ -9,7 +9,7 @@ use libos_net::tcp::Queue;
 use super::{Memcached, Session};
 
 pub(super) struct Client {
-    server: Memcached,
+    pub(super) server: Memcached,
     pub(super) session: Session,
     pub(super) kept: Vec<u8>,
     pub(super) now_us: u64,
@@ -18,7 +18,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new() -> Client {
-        let server = Memcached::new(8 << 20, 1_000_000_000, 1, 1);
+        let server = Memcached::new(8 << 20, 1_000_000_000, 1, 1, 1000);
         Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
     }
 

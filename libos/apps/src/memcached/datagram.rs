@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn memcached() -> Memcached {
-        Memcached::new(8 << 20, 1_000_000_000, 1, 1).with_datagrams()
+        Memcached::new(8 << 20, 1_000_000_000, 1, 1, 1000).with_datagrams()
     }
 
     /// The datagrams that answer one.
@@ -148,7 +148,7 @@ mod tests {
             !server.serve_datagram(0, port, &asked(b"version\r\n"), &mut |_| panic!("there is no answer"))
         };
         assert!(refuses(&mut memcached(), PORT + 1));
-        assert!(refuses(&mut Memcached::new(8 << 20, 1_000_000_000, 1, 1), PORT));
+        assert!(refuses(&mut Memcached::new(8 << 20, 1_000_000_000, 1, 1, 1000), PORT));
     }
 
     proptest! {

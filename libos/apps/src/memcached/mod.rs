@@ -71,9 +71,16 @@ impl Service for Memcached {
         is_taken
     }
 
-    fn opened(&mut self, _session: &Session) {
-        self.connections += 1;
-        self.stats.total_connections += 1;
+    fn opened(&mut self, _session: &Session, output: &mut Output) -> bool {
+        let has_room = self.connections < self.max_connections;
+        if has_room {
+            self.connections += 1;
+            self.stats.total_connections += 1;
+        } else {
+            self.stats.rejected_connections += 1;
+            output.write(b"ERROR Too many open connections\r\n");
+        }
+        has_room
     }
 
     fn closed(&mut self, _session: Session) {

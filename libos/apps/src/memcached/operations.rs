@@ -9,7 +9,8 @@ use super::store::{Item, MAX_VALUE_LEN};
 use super::text::words::number;
 
 /// What `stats settings` says that can't be set otherwise here.
-const SETTINGS: [(&str, &str); 10] = [
+const SETTINGS: [(&str, &str); 11] = [
+    ("maxconns_fast", "yes"),
     ("evictions", "on"),
     ("domain_socket", "NULL"),
     ("shutdown_command", "no"),
@@ -191,6 +192,7 @@ impl Memcached {
             b"settings" => {
                 for (name, number) in [
                     ("maxbytes", self.limit),
+                    ("maxconns", self.max_connections),
                     ("tcpport", PORT.into()),
                     ("num_threads", self.cores),
                     ("item_size_max", MAX_VALUE_LEN),
@@ -213,7 +215,12 @@ impl Memcached {
             ("time", u64::from(now_s)),
             ("pointer_size", 64),
             ("threads", self.cores as u64),
+            ("max_connections", self.max_connections as u64),
             ("curr_connections", self.connections as u64),
+            // It never stops listening.
+            ("accepting_conns", 1),
+            ("listen_disabled_num", 0),
+            ("time_in_listen_disabled_us", 0),
             ("limit_maxbytes", self.limit as u64),
             ("curr_items", counts.items),
             ("total_items", counts.total_items),

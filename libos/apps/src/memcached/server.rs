@@ -17,6 +17,7 @@ pub struct Memcached {
     pub(super) start_s: u32,
     pub(super) stats: Stats,
     pub(super) connections: usize,
+    pub(super) max_connections: usize,
     /// The cores that serve.
     pub(super) cores: usize,
     pub(super) takes_datagrams: bool,
@@ -31,10 +32,11 @@ impl Memcached {
     /// * `start_s` - the calendar when the service's clock is zero, in seconds since 1970.
     /// * `seed` - what nobody else knows.
     /// * `cores` - how many serve.
-    pub fn new(limit: usize, start_s: u32, seed: u64, cores: usize) -> Memcached {
+    /// * `max_connections` - how many there are at most; those beyond are told so, and closed.
+    pub fn new(limit: usize, start_s: u32, seed: u64, cores: usize, max_connections: usize) -> Memcached {
         let store = Store::new(limit, seed);
         let stats = Stats::default();
-        Memcached { store, limit, start_s, stats, connections: 0, cores, takes_datagrams: false }
+        Memcached { store, limit, start_s, stats, connections: 0, max_connections, cores, takes_datagrams: false }
     }
 
     /// Answers datagrams too, whoever they say they are from.

@@ -5,6 +5,7 @@
 #[allow(missing_docs)]
 pub(super) struct Stats {
     pub total_connections: u64,
+    pub rejected_connections: u64,
     pub cmd_get: u64,
     pub cmd_set: u64,
     pub cmd_flush: u64,
@@ -27,9 +28,10 @@ pub(super) struct Stats {
 
 impl Stats {
     /// Each with its name, as `stats` says them.
-    pub fn named(&self) -> [(&'static str, u64); 19] {
+    pub fn named(&self) -> [(&'static str, u64); 20] {
         [
             ("total_connections", self.total_connections),
+            ("rejected_connections", self.rejected_connections),
             ("cmd_get", self.cmd_get),
             ("cmd_set", self.cmd_set),
             ("cmd_flush", self.cmd_flush),

@@ -36,10 +36,10 @@ impl<A: Service, B: Service> Service for Pair<A, B> {
         self.0.serve_datagram(now_us, port, datagram, answer) || self.1.serve_datagram(now_us, port, datagram, answer)
     }
 
-    fn opened(&mut self, session: &Self::Session) {
+    fn opened(&mut self, session: &Self::Session, output: &mut Output) -> bool {
         match session {
-            Either::First(session) => self.0.opened(session),
-            Either::Second(session) => self.1.opened(session),
+            Either::First(session) => self.0.opened(session, output),
+            Either::Second(session) => self.1.opened(session, output),
         }
     }
 
@@ -79,10 +79,8 @@ impl<S: Service> Service for Option<S> {
         self.as_mut().is_some_and(|service| service.serve_datagram(now_us, port, datagram, answer))
     }
 
-    fn opened(&mut self, session: &Self::Session) {
-        if let Some(service) = self {
-            service.opened(session);
-        }
+    fn opened(&mut self, session: &Self::Session, output: &mut Output) -> bool {
+        self.as_mut().is_some_and(|service| service.opened(session, output))
     }
 
     fn closed(&mut self, session: Self::Session) {

@@ -40,8 +40,8 @@ impl<S: Service> Service for Shared<S> {
         self.0.lock().serve_datagram(now_us, port, datagram, answer)
     }
 
-    fn opened(&mut self, session: &Self::Session) {
-        self.0.lock().opened(session);
+    fn opened(&mut self, session: &Self::Session, output: &mut Output) -> bool {
+        self.0.lock().opened(session, output)
     }
 
     fn closed(&mut self, session: Self::Session) {

@@ -6,7 +6,7 @@ use crate::tcp::Connection;
 pub(super) struct Entry<Session> {
     pub connection: Connection,
     pub session: Session,
-    /// The service knows of it.
+    /// The service knows of it, and it is not one too many.
     pub is_open: bool,
     /// Other cores find it by the exchange.
     pub is_listed: bool,

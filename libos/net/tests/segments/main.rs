@@ -11,11 +11,12 @@ mod support;
 use proptest::prelude::*;
 
 use client::{Client, FIRST, SECOND_US, START, THEIR_MAC};
+use libos_net::stack::Stack;
 use libos_net::tcp::Sequence;
 use libos_net::wire::ethernet::{self, EtherType};
 use libos_net::wire::tcp::Flags;
 use libos_net::wire::{arp, ipv4};
-use support::{ADDRESS, MAC, MAX_CONNECTIONS, Sent, receive, stack};
+use support::{ADDRESS, CONFIG, Echo, MAC, MAX_CONNECTIONS, Sent, receive, stack};
 
 #[test]
 fn a_connection_from_syn_to_time_wait() {
@@ -28,6 +29,20 @@ fn a_connection_from_syn_to_time_wait() {
     assert_eq!(fin[0].flags, Flags::FIN | Flags::ACK | Flags::PSH);
     client.says(Flags::ACK | Flags::FIN, FIRST + 7, first + 7, &[]);
     assert_eq!((client.stack.connections(), client.stack.service().open), (1, 1), "it is remembered");
+    client.waits(61 * SECOND_US);
+    assert_eq!((client.stack.connections(), client.stack.service().open), (0, 0));
+}
+
+#[test]
+fn a_connection_too_many_is_told_so_and_closed_whatever_it_says() {
+    let mut client = Client::new();
+    client.stack = Stack::new(CONFIG, Echo { is_full: true, ..Echo::default() }, 0);
+    let [syn] = &client.says(Flags::SYN, FIRST, Sequence(0), &[])[..] else { panic!("one answer") };
+    let first = syn.sequence + 1;
+    let [told] = &client.says(Flags::ACK, FIRST + 1, first, b"hello")[..] else { panic!("one answer") };
+    assert_eq!((told.sequence, &told.payload[..]), (first, &b"full"[..]));
+    assert!(told.flags.has(Flags::FIN));
+    client.says(Flags::ACK | Flags::FIN, FIRST + 6, first + 5, &[]);
     client.waits(61 * SECOND_US);
     assert_eq!((client.stack.connections(), client.stack.service().open), (0, 0));
 }

@@ -17,6 +17,8 @@ pub const MAX_CONNECTIONS: usize = 2000;
 pub struct Echo {
     /// Of several cores' services the sum counts.
     pub open: isize,
+    /// Every connection is one too many.
+    pub is_full: bool,
 }
 
 impl Service for Echo {
@@ -40,8 +42,13 @@ impl Service for Echo {
         port == PORT
     }
 
-    fn opened(&mut self, _: &bool) {
-        self.open += 1;
+    fn opened(&mut self, _: &bool, output: &mut Output) -> bool {
+        if self.is_full {
+            output.write(b"full");
+        } else {
+            self.open += 1;
+        }
+        !self.is_full
     }
 
     fn closed(&mut self, _: bool) {

@@ -1,7 +1,10 @@
 //! Whole conversations, and the same in pieces.
 
+use libos_net::service::Service as _;
+use libos_net::tcp::Queue;
 use proptest::prelude::*;
 
+use super::super::Session;
 use super::super::client::Client;
 use super::super::store::MAX_VALUE_LEN;
 use super::*;
@@ -253,7 +256,7 @@ fn a_miss_is_told_from_what_is_past_its_time_or_flushed() {
 fn there_are_settings_and_no_slab_classes() {
     let mut client = Client::new();
     let settings = client.says("stats settings\n");
-    assert!(settings.starts_with("STAT maxbytes 8388608\nSTAT tcpport 11211\n"), "{settings}");
+    assert!(settings.starts_with("STAT maxbytes 8388608\nSTAT maxconns 1000\nSTAT tcpport 11211\n"), "{settings}");
     assert!(settings.ends_with("STAT flush_enabled yes\nSTAT dump_enabled no\nEND\n"), "{settings}");
     talk(&mut client, &[("stats items", "END\n"), ("stats slabs x", "END\n"), ("stats detail on", "ERROR\n")]);
 }
@@ -428,4 +431,25 @@ fn a_value_that_would_grow_too_large_is_not_stored() {
         talk(&mut client, &[(&std::format!("{verb} a 0 0 {size}\n{half}"), "NOT_STORED\n")]);
     }
     talk(&mut client, &[("get a", &std::format!("VALUE a 0 {size}\n{half}\nEND\n"))]);
+}
+
+#[test]
+fn a_connection_too_many_is_told_so_and_counted() {
+    let mut client = Client::new();
+    client.server = Memcached::new(8 << 20, 1_000_000_000, 1, 1, 1);
+    let mut queue = Queue::default();
+    assert!(client.server.opened(&client.session, &mut Output::new(&mut queue)));
+    assert!(queue.is_empty());
+    for _ in 0..2 {
+        assert!(!client.server.opened(&Session::default(), &mut Output::new(&mut queue)));
+    }
+    assert_eq!(queue.bytes(), b"ERROR Too many open connections\r\n".repeat(2));
+    let stats = client.says("stats\nstats settings\n");
+    for line in
+        ["max_connections 1", "maxconns 1", "curr_connections 1", "total_connections 1", "rejected_connections 2"]
+    {
+        assert!(stats.contains(&std::format!("STAT {line}\n")), "{line} in {stats}");
+    }
+    client.server.closed(Session::default());
+    assert!(client.server.opened(&Session::default(), &mut Output::new(&mut queue)));
 }
