@@ -38,7 +38,7 @@ from lab.packages import tool
 
 _MODULE: Final = "bench.libos.memcached.run"
 _ROOT: Final = Path(__file__).resolve().parents[3]
-_LIMIT_S: Final = 180.0
+_LIMIT_S: Final = 600.0
 _FOREIGN_LIMIT_S: Final = 15.0
 """A test waits for ever for the end of statistics that are refused."""
 
