@@ -180,7 +180,67 @@ class Range:
     step: float | None = None
 
     def __str__(self) -> str:
-        return ":".join(f"{x:.10g}" for x in (self.low, self.high, self.step) if x is not None)
+        return ":".join(_written(x) for x in (self.low, self.high, self.step) if x is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What one knob is set to while another one matters.
+
+    Attributes:
+        knob_id: The knob that decides.
+        values: Its values while the other one matters.
+
+    Example:
+        >>> from bayop.domains import Condition
+        >>> Condition("nic.adaptive_rx", ("off",)).met_by("on")
+        False
+    """
+
+    knob_id: str
+    values: Range | tuple[Value, ...]
+
+    def met_by(self, value: Value) -> bool:
+        """Whether the other knob matters while this one has the value."""
+        if isinstance(self.values, Range):
+            return not isinstance(value, str) and self.values.low <= value <= self.values.high
+        return value in self.values
+
+    def __str__(self) -> str:
+        """For people, such as `nic.adaptive_rx off`, and as a file has the values."""
+        values = str(self.values) if isinstance(self.values, Range) else ", ".join(map(_written, self.values))
+        return f"{self.knob_id} {values}"
+
+
+def parse_condition(knob_id: str, values: str) -> Condition:
+    """Reads a word, a number, several of these with commas between them, or `LOW:HIGH`.
+
+    Raises:
+        InputError: not of that form, or a number in the wrong unit.
+    """
+    if ":" in values:
+        numbers = parse_range(knob_id, values)
+        if numbers.step is not None:
+            raise InputError("a condition must be LOW:HIGH, without a step", value=values)
+        return Condition(knob_id, numbers)
+    words = [word.strip() for word in values.split(",")]
+    if not all(words):
+        raise InputError("a condition must be a value, values with commas between them, or LOW:HIGH", value=values)
+    return Condition(knob_id, tuple(_word_or_number(knob_id, word) for word in words))
+
+
+def _word_or_number(knob_id: str, word: str) -> Value:
+    if not word[0].isdigit():
+        return word
+    unit = unit_of(knob_id)
+    try:
+        return parse_quantity(word, unit) if unit else _tidy(float(word))
+    except ValueError:
+        raise InputError("a condition must be made of words and numbers", value=word) from None
+
+
+def _written(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:.10g}"
 
 
 def parse_range(knob_id: str, numbers: str) -> Range:

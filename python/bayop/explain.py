@@ -36,10 +36,12 @@ class Explanation:
     """A setting beside its alternatives.
 
     Attributes:
+        setting: The setting.
         prediction: What the model expects of the setting itself.
         alternatives: Knob by knob; a value at the end of its range has only one neighbour.
     """
 
+    setting: Setting
     prediction: Prediction
     alternatives: tuple[Alternative, ...]
 
@@ -55,14 +57,16 @@ def explain(problem: Problem, setting: Setting, predict: Callable[[Setting], Pre
     prediction = predict(setting)
     if prediction is None:
         return None
-    fastest = fastest_setting(problem.space)
+    space, fastest = problem.space, fastest_setting(problem.space)
     alternatives = []
-    for knob in problem.space.knobs:
+    for knob in space.knobs:
+        if not space.matters(knob.id, setting):
+            continue
         for move, value in _moves(knob, setting[knob.id], fastest[knob.id]):
-            other = predict({**setting, knob.id: value})
+            other = predict(space.moved(setting, knob.id, value))
             if other is not None:
                 alternatives.append(Alternative(knob.id, move, value, other))
-    return Explanation(prediction, tuple(alternatives))
+    return Explanation(setting, prediction, tuple(alternatives))
 
 
 def _moves(knob: Knob, value: Value, fastest: Value) -> list[tuple[Move, Value]]:

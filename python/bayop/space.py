@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
-from bayop.domains import Choices, Range, Steps, Value
+from bayop.domains import Choices, Condition, Range, Steps, Value
 from bayop.errors import InputError, guess
 from bayop.units import format_quantity, parse_quantity, unit_of
 
@@ -43,6 +43,8 @@ GRO_FLUSH_TIMEOUT_US: Final = "napi.gro_flush_timeout_us"
 DEFER_HARD_IRQS: Final = "napi.defer_hard_irqs"
 """How many polls without packets it does so before the device may interrupt again."""
 
+_IDLE: Final = "-"
+
 T = TypeVar("T")
 
 Setting: TypeAlias = Mapping[str, Value]
@@ -68,6 +70,9 @@ class Knob:
         domain: The values that it takes.
         auto: Whether the knob can be handed back to the operating system; `auto` is then one of its values.
         safest: Which end of a numeric domain makes the service fastest; None when nobody knows.
+        only_with: What other knobs must be set to for this one to matter; those that a space does not have, and those
+            on `auto`, of which nobody knows what they are, keep it from nothing.
+        otherwise: What it is set to while it does not matter: `auto` where it can be, else the fastest value.
 
     Example:
         >>> from bayop import Knob, Steps
@@ -82,10 +87,15 @@ class Knob:
     domain: Steps | Choices
     auto: bool = False
     safest: Safest | None = None
+    only_with: tuple[Condition, ...] = ()
+    otherwise: Value | None = None
 
     def __post_init__(self) -> None:
         if self.safest not in (None, *get_args(Safest)):
             raise InputError("what is safest must be low or high", value=self.safest, place=self.id)
+        if self.only_with and self.otherwise is None:
+            # Known from now on, so that it is the same in every part of a space, such as one without `auto`.
+            object.__setattr__(self, "otherwise", AUTO if self.auto else self.fastest(self.values()))
 
     @property
     def unit(self) -> str:
@@ -99,6 +109,20 @@ class Knob:
     def numbers(self) -> tuple[float, ...]:
         """The numeric values, ascending; empty for a categorical knob."""
         return tuple(sorted(v for v in self.domain.values() if not isinstance(v, str)))
+
+    def fastest(self, values: Sequence[Value]) -> Value:
+        """Of some of its values, the one that makes the service fastest.
+
+        Where nobody knows, it is `auto` if that is one of them, else the one in the middle.
+        """
+        numbers = [v for v in values if not isinstance(v, str)]
+        if self.safest and numbers:
+            return min(numbers) if self.safest == "low" else max(numbers)
+        return AUTO if AUTO in values else values[len(values) // 2]
+
+    def takes(self, value: Value) -> bool:
+        """Whether it may be set to the value."""
+        return (self.auto and value == AUTO) or self.domain.spelled(value) is not None
 
     def parse(self, text: str) -> Value:
         """Reads a value that a person typed; units are optional (`50us`, `2.1GHz`).
@@ -177,8 +201,11 @@ class Knob:
 class Space:
     """The settings that a search may choose from: the product of its knobs' values.
 
+    Settings that differ only in knobs that do not matter (`Knob.only_with`) are one setting here, in which these have
+    the value `Knob.otherwise`. What stands against such a knob's condition is another knob that matters itself.
+
     Raises:
-        InputError: there is no knob, or one is there twice.
+        InputError: there is no knob, or one is there twice, or knobs matter only with each other in a circle.
 
     Example:
         >>> from bayop import Choices, Knob, Space, Steps
@@ -195,6 +222,7 @@ class Space:
         ids = [k.id for k in self.knobs]
         if not ids or len(set(ids)) != len(ids):
             raise InputError("a space must have at least one knob, each once", value=ids)
+        self._check_circles()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -218,8 +246,36 @@ class Space:
         hint = guess(knob_id, self.ids, cutoff=0.8) or f"this target has {', '.join(self.ids)}"
         raise InputError(wrong=f"there is no knob {knob_id!r} here", value=knob_id, hint=hint)
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether there is a knob that does not always matter."""
+        return any(k.only_with for k in self.knobs)
+
+    def matters(self, knob_id: str, setting: Setting) -> bool:
+        """Whether a knob has any effect in a setting, which has a value at least for those that decide."""
+
+        def is_met(condition: Condition) -> bool:
+            value = setting[condition.knob_id]
+            return self.matters(condition.knob_id, setting) and (value == AUTO or condition.met_by(value))
+
+        return all(is_met(c) for c in self[knob_id].only_with if c.knob_id in self.ids)
+
+    def in_effect(self, setting: Setting) -> Setting:
+        """The one setting that stands for all that differ from this one in knobs that do not matter."""
+        idle = {k.id: k.otherwise for k in self.knobs if k.otherwise is not None and not self.matters(k.id, setting)}
+        return MappingProxyType({**setting, **idle}) if idle else setting
+
+    def moved(self, setting: Setting, knob_id: str, value: Value) -> Setting:
+        """The setting with another value of one knob; what begins to matter by that is at its fastest value."""
+        return self._begun({**setting, knob_id: value})
+
+    def _begun(self, setting: Setting) -> Setting:
+        waiting = [k for k in self.knobs if k.only_with and setting[k.id] == k.otherwise and not k.takes(setting[k.id])]
+        begun = {k.id: k.fastest(k.values()) for k in waiting if self.matters(k.id, setting)}
+        return self.in_effect({**setting, **begun})
+
     def check(self, setting: Setting) -> Setting:
-        """The setting as the domains spell it, with the knobs in this space's order.
+        """The setting as the domains spell it, with the knobs in this space's order; those that do not matter as one.
 
         Raises:
             InputError: a knob is unknown or missing, or a value lies outside its domain.
@@ -234,14 +290,31 @@ class Space:
                 value=dict(setting),
                 hint=f"add {', '.join(missing)}",
             )
-        return MappingProxyType({k.id: k.check(setting[k.id]) for k in self.knobs})
+        return MappingProxyType({k.id: self._checked(k, setting) for k in self.knobs})
+
+    def _checked(self, knob: Knob, setting: Setting) -> Value:
+        value = setting[knob.id]
+        if not knob.only_with or knob.otherwise is None or self.matters(knob.id, setting):
+            return knob.check(value)
+        if value != knob.otherwise:
+            knob.check(value)
+        return knob.otherwise
 
     def settings(self) -> list[Setting]:
         """Every setting, the last knob varying fastest."""
-        return [
+        return self.each_once(
             MappingProxyType(dict(zip(self.ids, values, strict=True)))
             for values in product(*(k.values() for k in self.knobs))
-        ]
+        )
+
+    def each_once(self, settings: Iterable[Setting]) -> list[Setting]:
+        """The settings, of which those that differ only in knobs that do not matter are one.
+
+        A knob that matters and has no value of its own is at its fastest, as where it was `moved` to matter.
+        """
+        if not self.is_conditional:
+            return list(settings)
+        return list({setting_key(s): s for s in map(self._begun, settings)}.values())
 
     def without_auto(self) -> Space:
         """The same space without `auto` among the values, for a search that fixes every knob."""
@@ -274,6 +347,28 @@ class Space:
         return Space(
             tuple(replace(k, auto=False) if k.id in knob_ids else Knob(k.id, Choices((AUTO,))) for k in self.knobs)
         )
+
+    def format(self, setting: Setting) -> str:
+        """A setting for people: `nic.adaptive_rx on, nic.rx_frames not in effect`."""
+        shown = zip(self.ids, self.format_each(setting), strict=True)
+        return ", ".join(f"{knob_id} {'not in effect' if value == _IDLE else value}" for knob_id, value in shown)
+
+    def format_each(self, setting: Setting) -> list[str]:
+        """Each knob's value for the cells of a table; `-` for a knob that does not matter."""
+        return [format_value(i, setting[i]) if self.matters(i, setting) else _IDLE for i in self.ids]
+
+    def _check_circles(self) -> None:
+        deciding = {k.id: [c.knob_id for c in k.only_with] for k in self.knobs}
+
+        def follow(knob_id: str, path: tuple[str, ...]) -> None:
+            if knob_id in path:
+                circle = " only with ".join((*path[path.index(knob_id) :], knob_id))
+                raise InputError("knobs must not matter only with each other", wrong=circle, value=circle)
+            for other in deciding.get(knob_id, ()):
+                follow(other, (*path, knob_id))
+
+        for knob_id in deciding:
+            follow(knob_id, ())
 
     def describe(self) -> dict[str, object]:
         """The space as JSON-ready data."""
@@ -318,15 +413,14 @@ def is_default(setting: Setting) -> bool:
 def fastest_setting(space: Space) -> Setting:
     """The setting to start from: each knob at the end that makes the service fastest; the others left alone.
 
-    A knob of which nobody knows what is safe stays on `auto` where it can, else in the middle of its values.
+    A knob of which nobody knows what is safe stays on `auto` where it can, else in the middle of its values; of those
+    with which other knobs matter, so that these can be at their safe ends.
     """
 
     def fastest(knob: Knob) -> Value:
-        numbers = knob.numbers()
-        if knob.safest and numbers:
-            return numbers[0] if knob.safest == "low" else numbers[-1]
-        values = knob.values()
-        return AUTO if AUTO in values else values[len(values) // 2]
+        conditions = [c for k in space.knobs for c in k.only_with if c.knob_id == knob.id]
+        most = [v for v in knob.values() if v == AUTO or all(c.met_by(v) for c in conditions)]
+        return knob.fastest(knob.values() if knob.safest and knob.numbers() else most or knob.values())
 
     return space.check({knob.id: fastest(knob) for knob in space.knobs})
 
@@ -359,4 +453,10 @@ def _describe_domain(knob: Knob) -> dict[str, object]:
             domain["reserved"] = [{"low": low, "high": high} for low, high in knob.domain.reserved]
     else:
         domain = {"choices": list(knob.domain.options)}
+    if knob.only_with:
+        domain["only_with"] = {c.knob_id: _describe_values(c.values) for c in knob.only_with}
     return domain | {"unit": knob.unit, "auto": knob.auto}
+
+
+def _describe_values(values: Range | tuple[Value, ...]) -> dict[str, object]:
+    return {"low": values.low, "high": values.high} if isinstance(values, Range) else {"choices": list(values)}

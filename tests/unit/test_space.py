@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bayop.domains import Choices, Range, Steps, Value
+from bayop.domains import Choices, Condition, Range, Steps, Value
 from bayop.errors import InputError
 from bayop.space import (
     AUTO,
@@ -114,6 +114,59 @@ def test_a_missing_knob_is_named() -> None:
 def test_a_space_has_knobs_each_once(knobs: tuple[Knob, ...]) -> None:
     with pytest.raises(InputError, match="a space must have at least one knob, each once"):
         Space(knobs)
+
+
+SWITCH = Knob("nic.adaptive_rx", Choices(("off", "on")))
+OFF = (Condition("nic.adaptive_rx", ("off",)),)
+SWITCHED = Space((Knob(RX_USECS, Steps(2, 6, 2), auto=True, safest="low", only_with=OFF), SWITCH)).without_auto()
+
+
+def test_a_knob_that_does_not_matter_has_one_value() -> None:
+    assert [tuple(s.values()) for s in SWITCHED.settings()] == [(2, "off"), (AUTO, "on"), (4, "off"), (6, "off")]
+    assert dict(SWITCHED.check({RX_USECS: 4, "nic.adaptive_rx": "on"})) == {RX_USECS: AUTO, "nic.adaptive_rx": "on"}
+    with pytest.raises(InputError, match="must be 2us to 6us in steps of 2us"):
+        SWITCHED.check({RX_USECS: AUTO, "nic.adaptive_rx": "off"})
+    with pytest.raises(InputError, match="must be 2us to 6us in steps of 2us"):
+        SWITCHED.check({RX_USECS: 5, "nic.adaptive_rx": "on"})
+
+
+def test_a_knob_that_begins_to_matter_is_at_its_fastest() -> None:
+    adaptive = {RX_USECS: AUTO, "nic.adaptive_rx": "on"}
+    assert dict(SWITCHED.moved(adaptive, "nic.adaptive_rx", "off")) == {RX_USECS: 2, "nic.adaptive_rx": "off"}
+    assert dict(fastest_setting(SWITCHED)) == {RX_USECS: 2, "nic.adaptive_rx": "off"}
+
+
+def test_a_knob_that_does_not_matter_is_said_to() -> None:
+    assert SWITCHED.format({RX_USECS: AUTO, "nic.adaptive_rx": "on"}) == (
+        "nic.rx_usecs not in effect, nic.adaptive_rx on"
+    )
+    assert SWITCHED.format_each({RX_USECS: 4, "nic.adaptive_rx": "off"}) == ["4us", "off"]
+    assert SWITCHED.describe()[RX_USECS] == {
+        "low": 2, "high": 6, "step": 2, "only_with": {"nic.adaptive_rx": {"choices": ["off"]}}, "unit": "us",
+        "auto": False,
+    }  # fmt: skip
+
+
+def test_what_decides_must_matter_itself() -> None:
+    size = Knob("app.size", Steps(1, 2, 1), only_with=(Condition(RX_USECS, Range(4, 6)),))
+    space = Space((*SWITCHED.knobs, size))
+    assert [space.matters("app.size", {RX_USECS: d, "nic.adaptive_rx": "off", "app.size": 1}) for d in (2, 4)] == [
+        False,
+        True,
+    ]
+    assert not space.matters("app.size", {RX_USECS: 4, "nic.adaptive_rx": "on", "app.size": 1})
+
+
+def test_a_condition_on_a_knob_that_is_not_there_keeps_nothing_from_mattering() -> None:
+    assert Space((SWITCHED[RX_USECS],)).matters(RX_USECS, {RX_USECS: 2})
+
+
+@pytest.mark.parametrize("others", [("app.a",), ("app.b",), ("app.c", "app.b")])
+def test_knobs_that_matter_only_with_each_other_are_refused(others: tuple[str, ...]) -> None:
+    circle = {"app.a": others, "app.b": ("app.c",), "app.c": ("app.a",)}
+    knobs = (Knob(i, SWITCH.domain, only_with=tuple(Condition(o, ("on",)) for o in only)) for i, only in circle.items())
+    with pytest.raises(InputError, match="knobs must not matter only with each other"):
+        Space(tuple(knobs))
 
 
 def test_lists_every_setting_once() -> None:

@@ -94,19 +94,18 @@ def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]
 
 def _print(service: ServiceFile, what: Explained) -> None:
     from bayop.cli.tune.summary import print_explanation
-    from bayop.space import format_setting
 
-    screen = console()
+    screen, shown = console(), what.problem.space.format
     how = "polished since" if what.polished else "found by"
     found = f"{how} search {what.search['number']} ({what.search['reason']})"
-    screen.print(literal(f"{service.name}: {format_setting(what.setting)}, {found}; now at {what.problem.qps:.0f} qps"))
+    screen.print(literal(f"{service.name}: {shown(what.setting)}, {found}; now at {what.problem.qps:.0f} qps"))
     screen.print(f"Its latency is expected to stay {what.margin:.0%} below the limit.")
     print_explanation(what.explanation, what.problem, "W")
     table = new_table()
     for column in ("with the SLO", "it would hold", "power"):
         table.add_column(column, justify="right" if column == "power" else "left")
     for other in what.others:
-        setting = "nothing is trusted" if other.setting is None else format_setting(other.setting)
+        setting = "nothing is trusted" if other.setting is None else shown(other.setting)
         power = "" if other.change_w is None else f"{other.change_w:+.1f} W"
         table.add_row(literal(str(other.slo)), literal(setting), power)
     screen.print(table)

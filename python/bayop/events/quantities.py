@@ -24,13 +24,17 @@ from bayop.events.shape import (
 _RANGE: Final = record(
     {"low": NUMBER, "high": NUMBER, "step": NUMBER}, {"reserved": each(record({"low": NUMBER, "high": NUMBER}))}
 )
-DOMAIN: Final[Shape] = {"anyOf": [_RANGE, record({"choices": each(VALUE)})]}
+_CHOICES: Final = record({"choices": each(VALUE)})
+DOMAIN: Final[Shape] = {"anyOf": [_RANGE, _CHOICES]}
 _AXIS: Final[Mapping[str, Shape]] = {"unit": TEXT, "auto": FLAG}
+_ONLY_WITH: Final = {"only_with": by_name({"anyOf": [record({"low": NUMBER, "high": NUMBER}), _CHOICES]})}
 SPACE: Final = by_name(
     {
         "anyOf": [
-            record({"low": NUMBER, "high": NUMBER, "step": NUMBER, **_AXIS}, {"reserved": each(QUANTITIES)}),
-            record({"choices": each(VALUE), **_AXIS}),
+            record(
+                {"low": NUMBER, "high": NUMBER, "step": NUMBER, **_AXIS}, {"reserved": each(QUANTITIES), **_ONLY_WITH}
+            ),
+            record({"choices": each(VALUE), **_AXIS}, _ONLY_WITH),
         ]
     }
 )

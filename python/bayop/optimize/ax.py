@@ -213,6 +213,9 @@ class _Code:
         return configs
 
     def encode(self, value: Value) -> dict[str, Any]:
+        if isinstance(value, str) and value not in self._words:
+            # Of a knob that does not matter; Ax knows no other value.
+            value = self._numbers[0] if self._numbers else self._words[0]
         word = isinstance(value, str)
         number = self._numbers[len(self._numbers) // 2] if word and self._numbers else value
         code: dict[str, Any] = {}

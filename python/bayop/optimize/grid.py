@@ -69,11 +69,11 @@ class GridSearch(MeasuredSearch):
         axes = [evenly(range(len(values)), n) for values, n in zip(self._values, self._counts, strict=True)]
         far = [max(len(values) - 1, 1) for values in self._values]
         points = sorted(product(*axes), key=lambda point: sum(i / n for i, n in zip(point, far, strict=True)))
-        ids = self.problem.space.ids
-        return [
-            MappingProxyType({k: values[i] for k, values, i in zip(ids, self._values, point, strict=True)})
+        space = self.problem.space
+        return space.each_once(
+            MappingProxyType({k: values[i] for k, values, i in zip(space.ids, self._values, point, strict=True)})
             for point in points
-        ]
+        )
 
 
 def _safest_first(knob: Knob) -> tuple[Value, ...]:

@@ -6,16 +6,36 @@ import math
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from itertools import product
 
+from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
-from bayop.space import Setting, Space, setting_key
+from bayop.space import AUTO, Knob, Setting, Space, setting_key
 
 
 def space_size(space: Space) -> int:
     """How many settings a space has, without listing them."""
-    return math.prod(len(knob.values()) for knob in space.knobs)
+    # Values that decide alike whether other knobs matter are counted together; one that does not matter counts once.
+    alike = [_alike(space, knob) for knob in space.knobs]
+    size = 0
+    for point in product(*alike):
+        setting = {knob_id: value for knob_id, (value, _) in zip(space.ids, point, strict=True)}
+        size += math.prod(
+            count if space.matters(knob_id, setting) else int((value, count) == all_[0])
+            for knob_id, (value, count), all_ in zip(space.ids, point, alike, strict=True)
+        )
+    return size
+
+
+def _alike(space: Space, knob: Knob) -> list[tuple[Value, int]]:
+    """A value for each way in which the knob decides whether others matter, and how many values decide so."""
+    conditions = [c for other in space.knobs for c in other.only_with if c.knob_id == knob.id]
+    values: dict[Hashable, list[Value]] = {}
+    for value in knob.values():
+        values.setdefault(tuple(value == AUTO or c.met_by(value) for c in conditions), []).append(value)
+    return [(group[0], len(group)) for group in values.values()]
 
 
 def best_measured(observations: Sequence[Observation], problem: Problem) -> Setting | None:
@@ -81,7 +101,8 @@ class MeasuredSearch(ABC):
         """
         self._observations.append(observation)
         settings = [observation.setting] + ([self._pending.setting] if self._pending is not None else [])
-        self._tried |= {setting_key(s) for s in settings if _lies_in(self.problem.space, s)}
+        space = self.problem.space
+        self._tried |= {setting_key(space.in_effect(s)) for s in settings if _lies_in(space, s)}
         self._pending = None
 
     def incumbent(self) -> Setting | None:

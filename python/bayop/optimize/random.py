@@ -25,11 +25,12 @@ class RandomSearch(MeasuredSearch):
         self._rng = np.random.default_rng(seed)
 
     def choose(self, trials_left: int) -> Setting:  # noqa: ARG002 -- the contract's signature
-        """An untried setting, each with the same probability.
+        """An untried setting, each with the same probability where every knob matters in each.
 
         Drawn until an untried one turns up, never listed and shuffled: six knobs have more settings than memory.
         """
         while True:
             setting = {k: values[self._rng.integers(len(values))] for k, values in self._values.items()}
-            if not self.was_tried(setting):
-                return MappingProxyType(setting)
+            in_effect = self.problem.space.in_effect(MappingProxyType(setting))
+            if not self.was_tried(in_effect):
+                return in_effect

@@ -7,13 +7,13 @@ saves cycles and adds latency; a lower frequency saves power and makes the queue
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-from bayop.domains import Choices, Steps
+from bayop.domains import Choices, Condition, Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
@@ -200,6 +200,7 @@ def awkward_spaces() -> Mapping[str, Space]:
     delay = Knob(RX_USECS, Steps(2, 400, 2), safest="low")
     three = Knob(FREQ_MHZ, Choices((1300, 2100, 2900)), safest="high")
     governor = Knob(IDLE_GOVERNOR, Choices(("menu", "teo", "haltpoll")))
+    adaptive, off = Knob("nic.adaptive_rx", Choices(("off", "on"))), (Condition("nic.adaptive_rx", ("off",)),)
     return MappingProxyType(
         {
             "papers": papers_space(),
@@ -210,6 +211,9 @@ def awkward_spaces() -> Mapping[str, Space]:
             "only categorical": Space((governor,)),
             "auto": papers_space(auto=True),
             "three frequencies": Space((delay, three)),
+            "conditional": Space(
+                (replace(delay, only_with=off, otherwise=AUTO), replace(three, only_with=off), adaptive)
+            ),
             "unknown number": Space((delay, three, Knob(CAP_W, Steps(60, 120, 5)))),
         }
     )

@@ -22,7 +22,6 @@ from bayop.optimize.base import Problem
 from bayop.saving import Looks
 from bayop.search import Trial
 from bayop.slo import QPS
-from bayop.space import format_value
 from bayop.target.base import Target
 from bayop.units import format_in_column
 
@@ -150,7 +149,7 @@ def _trial_row(trial: Trial, known: Sequence[Trial], problem: Problem, watts: st
         return f"{'' if cut_short is None else '>'}{format_in_column(value, 'us')}"
 
     return [
-        *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
+        *problem.space.format_each(trial.setting),
         "-" if power_w is None else f"{power_w:.1f} {watts}",
         *map(kept, problem.slo.quantities),
         "-" if utilization is None else f"{utilization:.2f}",

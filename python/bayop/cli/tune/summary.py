@@ -15,7 +15,7 @@ from bayop.optimize.base import Prediction, Problem
 from bayop.report.ended import ENDED_BECAUSE
 from bayop.search import Result
 from bayop.slo import Quantities, Slo
-from bayop.space import format_setting, format_value
+from bayop.space import format_value
 from bayop.units import HOURS_PER_YEAR, format_in_column
 
 _FAR: Final = 4.0
@@ -36,7 +36,7 @@ def print_summary(
     if result.is_default:
         console.print(_default_is_best(problem, baseline, watts))
         return
-    text = format_setting(result.setting)
+    text = problem.space.format(result.setting)
     if outcome.setting is None:
         console.print(f"[bold yellow]Not kept:[/bold yellow] {text}{'; the default is applied' if is_live else ''}.")
     elif not is_live:
@@ -83,6 +83,10 @@ def print_explanation(explanation: Explanation, problem: Problem, watts: str) ->
         add(label, alternative.prediction, f"{change:+.1%}")
     console.print("The model's view of the result, and of what differs from it in one knob:")
     console.print(table)
+    setting, space = explanation.setting, problem.space
+    for knob in space.knobs:
+        if not space.matters(knob.id, setting):
+            console.print(f"{knob.id} is not in effect: it matters only with {', '.join(map(str, knob.only_with))}.")
 
 
 def _expected(latency_us: float, limit_us: float) -> str:

@@ -50,7 +50,7 @@ class Candidates:
         if self._is_grid:
             return []
         moves = {setting_key(s): s for setting in settings for s in self._moved(setting)}
-        return list(moves.values())
+        return self._space.each_once(moves.values())
 
     def around(self, setting: Setting) -> list[Setting]:
         """Every setting between the selected neighbours of `setting`, or an even selection where these are very many.
@@ -58,7 +58,7 @@ class Candidates:
         `setting` is among them; it is alone where none was left out.
         """
         if not self._is_grid:
-            return self._moved(setting)
+            return self._space.each_once(self._moved(setting))
         ranges = [
             _between(values, coarse, setting[knob.id])
             for knob, values, coarse in zip(self._space.knobs, self._all, self._coarse, strict=True)
@@ -68,7 +68,7 @@ class Candidates:
         return self._product([_spread(v, n, value) for v, n, value in zip(ranges, counts, own, strict=True)])
 
     def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
-        return [self._setting(point) for point in product(*values)]
+        return self._space.each_once(self._setting(point) for point in product(*values))
 
     def _setting(self, values: Sequence[Value]) -> Setting:
         return MappingProxyType(dict(zip(self._ids, values, strict=True)))
@@ -79,7 +79,7 @@ class Candidates:
         thinned = [_thinned(k, max(_MOVES, len(k.values()) - len(k.numbers()) + 2)) for k in self._space.knobs]
         points = Sobol(len(thinned), scramble=False).random_base2(_SOBOL_EXPONENT)
         chosen = [[values[int(x * len(values))] for values, x in zip(thinned, point, strict=True)] for point in points]
-        return list({setting_key(s): s for s in map(self._setting, chosen)}.values())
+        return self._space.each_once({setting_key(s): s for s in map(self._setting, chosen)}.values())
 
     def _moved(self, setting: Setting) -> list[Setting]:
         """`setting`, and what a move of one knob, or of two knobs a little, makes of it."""

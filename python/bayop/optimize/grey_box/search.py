@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ class GreyBox:
         self._candidates = Candidates(problem.space)
         self._rounding = Rounding()
         self._fastest = fastest_setting(problem.space)
-        self._observations = list(problem.history)
+        self._observations = [self._in_effect(observation) for observation in problem.history]
         self._situation: Situation | None = None
         self._detour: tuple[_Detour, Setting] | None = None
         self._detours: Counter[_Detour] = Counter()
@@ -73,7 +74,7 @@ class GreyBox:
 
     def tell(self, observation: Observation) -> None:
         """Takes in one trial; the model is updated when it is next needed."""
-        self._observations.append(observation)
+        self._observations.append(self._in_effect(observation))
         if observation.asked is not None:
             self._rounding.learn(observation.asked, observation.setting)
             if self._detour is not None and setting_key(observation.asked) == setting_key(self._detour[1]):
@@ -142,6 +143,10 @@ class GreyBox:
     def believe(self, settings: Sequence[Setting]) -> Belief:
         """What the model thinks of many settings at once, after at least one observation."""
         return self._now().view(settings).belief
+
+    def _in_effect(self, observation: Observation) -> Observation:
+        """The trial as one of the setting that stands for all that differ in knobs that do not matter."""
+        return replace(observation, setting=self._problem.space.in_effect(observation.setting))
 
     def _now(self) -> Situation:
         if self._situation is None:
