@@ -188,6 +188,8 @@ class KnobEntry(TypedDict):
     """How a write is undone."""
     safest: Literal["low", "high"] | None
     """Which end of a numeric domain makes the service fastest."""
+    only_with: dict[str, str]
+    """What other knobs must be set to for this one to matter, as `parse_condition` reads it."""
     opt_in: bool
     """Whether it reaches below the kernel's own drivers, so that nobody should allow it without a reason."""
     hazards: list[str]

@@ -60,6 +60,27 @@ while True:
 """
 
 
+def test_a_delay_is_searched_beside_the_switch_that_takes_it_over(
+    agent_binary: Path, tmp_path: Path, machine: Machine
+) -> None:
+    allow = dict.fromkeys(("nic.rx_usecs", "nic.adaptive_rx"), 'places = ["eth0"]')
+    with AgentProcess(agent_binary, tmp_path, machine.root, allow=allow) as agent:
+        delay = {"power.cap_w": "nic.rx_usecs", "power.cap_w=60:120:5": "nic.rx_usecs=0:60:20"}
+        words = [
+            *(delay.get(word, word) for word in command(agent)),
+            "--only",
+            "nic.adaptive_rx",
+            "--optimizer",
+            "grid",
+        ]
+        run = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+    trials = [event for event in events(run.stdout) if event["event"] == "trial"]
+    assert [event["setting"] for event in trials if "on" in str(event["setting"])] == [
+        {"nic.rx_usecs": "auto", "nic.adaptive_rx": "on"}
+    ], run.stderr
+    assert len(trials) == 4 + 1
+
+
 def test_limits_relative_to_the_default_are_known_before_the_first_trial(agent: AgentProcess) -> None:
     both = CLIENTS.replace('"qps": 5000', '"p50_us": 5000 / cap_w, "qps": 5000')
     run = tune(agent, latency=both, slo="p99<2*default,p50<1.25*default,qps>0.9*default")

@@ -33,6 +33,10 @@ pub struct Entry {
     pub undo: String,
     /// Which end of a numeric domain makes the service fastest.
     pub safest: Option<End>,
+    /// What other knobs must be set to for this one to matter, by id: a word, a number, several with commas between
+    /// them, or `LOW:HIGH`.
+    #[serde(default)]
+    pub only_with: BTreeMap<String, String>,
     /// Whether it reaches below the kernel's own drivers, so that nobody should allow it without a reason.
     #[serde(default)]
     pub opt_in: bool,
@@ -241,6 +245,15 @@ mod tests {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), entries().len());
+    }
+
+    #[test]
+    fn a_knob_matters_only_with_others_and_in_no_circle() {
+        fn depth(id: &str, left: usize) -> usize {
+            let others = &super::entry(id).unwrap_or_else(|| panic!("there is no {id}")).only_with;
+            others.keys().map(|other| 1 + depth(other, left.checked_sub(1).expect("a circle"))).max().unwrap_or(0)
+        }
+        assert!(entries().iter().map(|entry| depth(&entry.id, entries().len())).max() > Some(0));
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> 
     let dict = PyDict::new(py);
     set_fields!(dict, entry: id, summary, unit, place, domain, read, write, undo);
     dict.set_item("safest", safest)?;
-    set_fields!(dict, entry: opt_in, hazards, source);
+    set_fields!(dict, entry: only_with, opt_in, hazards, source);
     Ok(dict)
 }
 

@@ -21,7 +21,7 @@ from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
 from bayop.live.agent.address import parse_address
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
-from bayop.live.file import LiveFile
+from bayop.live.file import ONLY_WITH, LiveFile
 from bayop.objective import Objective
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
@@ -324,7 +324,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     live = LiveFile.of(
         file,
         path,
-        tables=("tls", "knobs", "window", "guard"),
+        tables=("tls", "knobs", ONLY_WITH, "window", "guard"),
         more_keys=_SERVICE,
         more_tables=("policy", "hold", "budget", "savings"),
     )

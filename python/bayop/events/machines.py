@@ -73,7 +73,8 @@ KNOBS: Final = (
         "knob",
         "One knob of the catalogue.",
         {"id": TEXT, "summary": TEXT, "unit": maybe(TEXT), "place": TEXT, "domain": TEXT, "read": TEXT, "write": TEXT,
-         "undo": TEXT, "safest": one_of("low", "high", None), "opt_in": FLAG, "hazards": each(TEXT), "source": TEXT},
+         "undo": TEXT, "safest": one_of("low", "high", None), "only_with": by_name(TEXT), "opt_in": FLAG,
+         "hazards": each(TEXT), "source": TEXT},
     ),
     Event(
         "place",

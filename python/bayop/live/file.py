@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from bayop.catalogue import check_known
-from bayop.domains import Range, parse_range
+from bayop.domains import Condition, Range, parse_condition, parse_range
 from bayop.errors import InputError
 from bayop.latency.base import LatencySource
 from bayop.live.agent.address import Credentials
@@ -36,7 +36,10 @@ from bayop.program import split_command
 from bayop.slo import Slo
 from bayop.toml_file import Reader, TomlFile, flag, number, one_of, text, whole
 
-TABLES: Final = ("tls", "knobs", "load", "window", "guard", "host")
+ONLY_WITH: Final = "only_with"
+"""The table that says which knobs matter only when others are set."""
+
+TABLES: Final = ("tls", "knobs", ONLY_WITH, "load", "window", "guard", "host")
 """The tables of such a file."""
 
 ALL: Final = "all"
@@ -70,6 +73,7 @@ class LiveFile:
         credentials: For an https agent.
         knobs: Ids of the knobs to search; none for those that the agent allows.
         ranges: For some of them, the numbers to choose from.
+        only_with: For some knobs, what others must be set to for them to matter.
         load: The load that BayOp keeps up; None when the service has one of its own.
         latency: The source of latency, as `--latency` names it; None for the load generator itself.
         qps: The service's own load; None when BayOp makes it or the source of latency counts it.
@@ -89,6 +93,7 @@ class LiveFile:
     credentials: Credentials | None
     knobs: tuple[str, ...]
     ranges: Mapping[str, Range]
+    only_with: Mapping[str, tuple[Condition, ...]]
     load: Load | None
     latency: str | None
     qps: float | None
@@ -158,6 +163,7 @@ class LiveFile:
             credentials=_credentials(file),
             knobs=tuple(file.table("knobs")),
             ranges={k: r for k, r in ranges.items() if r is not None},
+            only_with=_only_with(file),
             load=load,
             latency=top.get("latency"),
             qps=top.get("qps") if load is None else load.plan.schedule.pieces[0].qps,  # type: ignore[union-attr]
@@ -249,18 +255,39 @@ def _credentials(file: TomlFile) -> Credentials | None:
 
 def _ranges(file: TomlFile) -> dict[str, Range | None]:
     """The numbers to search of each knob; None for all."""
-    knobs = file.table("knobs")
-    for id_, value in knobs.items():
-        if isinstance(value, dict):
-            name = f"{id_}.{next(iter(value), '')}"
-            place = file.place("knobs", name)
-            raise InputError("a knob's id must be in quotes", value=name, place=place, hint=f'"{name}" = ...')
+    knobs = _by_knob(file, "knobs")
     return {k: file.at("knobs", k, lambda k=k, v=v: _range(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
+
+
+def _by_knob(file: TomlFile, table: str) -> dict[str, Any]:
+    """The values of a table by knob."""
+    knobs = file.table(table)
+    for id_, value in knobs.items():
+        if isinstance(value, dict) and "." not in id_:
+            name = f"{id_}.{next(iter(value), '')}"
+            place = file.place(table, name)
+            raise InputError("a knob's id must be in quotes", value=name, place=place, hint=f'"{name}" = ...')
+    return knobs
 
 
 def _range(knob_id: str, value: object) -> Range | None:
     check_known(knob_id)
     return None if text(value) == ALL else parse_range(knob_id, text(value))
+
+
+def _only_with(file: TomlFile) -> dict[str, tuple[Condition, ...]]:
+    """The conditions of each knob."""
+    knobs = _by_knob(file, ONLY_WITH)
+    return {k: file.at(ONLY_WITH, k, lambda k=k, v=v: _conditions(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
+
+
+def _conditions(knob_id: str, others: object) -> tuple[Condition, ...]:
+    check_known(knob_id)
+    if not isinstance(others, dict):
+        raise InputError("it must be a table", value=others, hint='{ "nic.adaptive_rx" = "off" }')
+    for other in others:
+        check_known(other)
+    return tuple(parse_condition(other, text(values)) for other, values in others.items())
 
 
 def _load(file: TomlFile) -> Load | None:

@@ -49,6 +49,7 @@ def space_of(live: LiveFile, client: AgentClient, *, writes: bool = True) -> Spa
         client.knobs(),
         only=live.knobs,
         ranges=live.ranges,
+        only_with=live.only_with,
         place=lambda knob_id: live.toml.place("knobs", knob_id),
         writes=writes,
     )

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from bayop.domains import Choices, Range, Steps
+from bayop.domains import Choices, Condition, Range, Steps
 from bayop.errors import BayopError, InputError, UnsupportedError, no_knob
 from bayop.live.agent.messages import MachineKnob, MachineKnobs
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, RX_USECS, Knob, Space, check_ranges
+from bayop.target.conditions import conditions_of
 
 MOST_VALUES: Final = 10_000
 """The most values of one knob that a search looks through."""
@@ -24,6 +25,7 @@ def agent_space(
     *,
     only: Sequence[str] = (),
     ranges: Mapping[str, Range] | None = None,
+    only_with: Mapping[str, tuple[Condition, ...]] | None = None,
     place: Callable[[str], str] | None = None,
     writes: bool = True,
 ) -> Space:
@@ -33,16 +35,18 @@ def agent_space(
         machine: What the agent says of it.
         only: Ids of the knobs to search; none for all that BayOp may write.
         ranges: For some of them, the numbers to choose from.
+        only_with: For some of them, what others must be set to for them to matter, instead of what the kernel says.
         place: Where a knob of `only` was named, for errors; None where they know it best.
         writes: Whether settings are to be written; else a knob of `only` that the agent allows nowhere has the values
             that the hardware takes.
 
     Raises:
-        InputError: a knob is unknown, a range does not fit, or a knob has too many values to search.
+        InputError: a knob is unknown, a range does not fit, a knob has too many values to search, or one could never
+            matter.
         UnsupportedError: the machine does not have a knob, or its agent does not allow what is to be written.
     """
     known = writable_knob if writes else _known_knob
-    ranges = ranges or {}
+    ranges, only_with = ranges or {}, only_with or {}
     if len(set(only)) != len(only):
         raise InputError("a search must have each knob once", value=", ".join(only), parameter="only")
     if only:
@@ -57,9 +61,42 @@ def agent_space(
                 + "; bayop knobs --agent ADDRESS shows what the machine has",
             )
     check_ranges(ranges, [knob.id for knob in knobs])
-    return Space(
+    space = Space(
         tuple(_at(place if only else None, k.id, lambda k=k: _searchable(k, ranges.get(k.id))) for k in knobs)  # type: ignore[misc]
     )
+    for knob_id, conditions in only_with.items():
+        _check_conditions(space, knob_id, conditions)
+    return Space(
+        tuple(
+            replace(knob, only_with=conditions_of(knob.id) if (own := only_with.get(knob.id)) is None else own)
+            for knob in space.knobs
+        )
+    )
+
+
+def _check_conditions(space: Space, knob_id: str, conditions: tuple[Condition, ...]) -> None:
+    """Refuses conditions that somebody typed and that are about nothing.
+
+    Raises:
+        InputError: one of their knobs is not searched, or has no value with which the other one matters.
+    """
+    for searched in (knob_id, *(condition.knob_id for condition in conditions)):
+        if searched not in space.ids:
+            raise InputError(
+                "a knob of only_with must be one that is searched",
+                wrong=f"{searched} is not searched",
+                value=searched,
+                hint=f"this search is over {', '.join(space.ids)}",
+            )
+    for condition in conditions:
+        other = space[condition.knob_id]
+        if not any(condition.met_by(value) for value in other.values()):
+            raise InputError(
+                f"a condition must have a value of {other.id}",
+                wrong=f"{knob_id} could never matter",
+                value=str(condition),
+                hint=f"{other.id} is {other.describe()}",
+            )
 
 
 def _at(place: Callable[[str], str] | None, knob_id: str, build: Callable[[], Knob]) -> Knob:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bayop.domains import Range
+from bayop.domains import Condition, Range
 from bayop.errors import InputError
 from bayop.latency.open_loop import OpenLoopProbe
 from bayop.live.file import LiveFile
 from bayop.load.plan import OpenLoop
 from bayop.load.tls import Tls
 from bayop.slo import Slo
+from bayop.space import RX_USECS
 
 SLO = Slo.parse("p99<500us")
 
@@ -77,6 +78,19 @@ def test_a_file_says_everything_about_a_live_search(tmp_path: Path) -> None:
     assert (live.latency_factor, live.load_band, live.headroom, live.patience_s) == (2, 0.1, 0.05, 5)
 
 
+def test_a_file_says_which_knobs_matter_only_with_others(tmp_path: Path) -> None:
+    text = """[only_with]
+    "cpu.epp" = { "cpu.freq_mhz" = "auto, 2.9GHz" }
+    "nic.rx_frames" = { "nic.adaptive_rx" = "off", "nic.rx_usecs" = "1:1ms" }
+    "idle.max_latency_us" = {}
+    """
+    assert read(tmp_path, LEAST + text).only_with == {
+        "cpu.epp": (Condition("cpu.freq_mhz", ("auto", 2900)),),
+        "nic.rx_frames": (Condition("nic.adaptive_rx", ("off",)), Condition(RX_USECS, Range(1, 1000))),
+        "idle.max_latency_us": (),
+    }
+
+
 def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
     live = read(tmp_path, LEAST)
     assert (live.knobs, live.load, live.credentials, live.qps) == ((), None, None, None)
@@ -104,6 +118,14 @@ def test_a_load_in_tls_believes_what_the_file_says(tmp_path: Path) -> None:
         (LEAST + "guard = 3\n", 3, "guard must be a table"),
         (LEAST + "[knobs]\n'power.cap' = '60:120'\n", 4, "there is no knob 'power.cap'"),
         (LEAST + "[knobs]\n'nic.rx_usec' = 'all'\n", 4, "there is no knob 'nic.rx_usec'"),
+        (LEAST + "[only_with]\n'nic.rx_frame' = { 'nic.adaptive_rx' = 'off' }\n", 4, "there is no knob 'nic.rx_frame'"),
+        (LEAST + "[only_with]\n'nic.rx_frames' = { 'nic.adaptive' = 'off' }\n", 4, "there is no knob 'nic.adaptive'"),
+        (LEAST + "[only_with]\n'nic.rx_frames' = 'nic.adaptive_rx'\n", 4, "it must be a table"),
+        (LEAST + "[only_with]\nnic.rx_frames = { 'nic.adaptive_rx' = 'off' }\n", 4, "a knob's id must be in quotes"),
+        (LEAST + "[only_with]\n'cpu.epp' = { 'cpu.freq_mhz' = '1:2:1' }\n", 4, "a condition must be LOW:HIGH"),
+        (LEAST + "[only_with]\n'cpu.epp' = { 'cpu.freq_mhz' = 'auto,,' }\n", 4, "a condition must be a value"),
+        (LEAST + "[only_with]\n'cpu.epp' = { 'cpu.freq_mhz' = '50us' }\n", 4, "it must be a frequency"),
+        (LEAST + "[only_with]\n'cpu.epp' = { 'nic.rx_frames' = '5x' }\n", 4, "a condition must be made of words and"),
         (LEAST + "[agent]\n", 3, "TOML"),
         (LEAST + "[window]\nwindow_s = '2s'\n", 4, "it must be a number from 0.001 to 3600"),
         (LEAST + "[window]\nmost_windows = 0\n", 4, "a whole number from 1"),

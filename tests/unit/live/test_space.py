@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.domains import Choices, Range, Steps
+from bayop.domains import Choices, Condition, Range, Steps
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
 from bayop.live.space import agent_space, doubts
@@ -68,6 +68,46 @@ def test_a_timeout_without_deferral_is_doubtful(polls: int | None, doubtful: boo
     assert bool(doubts(server, agent_space(server, only=[GRO_FLUSH_TIMEOUT_US]))) == doubtful
     assert doubts(server, agent_space(server)) == []
     assert doubts(server, agent_space(server, only=[DEFER_HARD_IRQS])) == []
+
+
+NIC = machine(
+    knob("nic.adaptive_rx", Choices(("off", "on"))),
+    knob(RX_USECS, Steps(0, 4, 2)),
+    knob("nic.rx_frames", Steps(1, 2, 1)),
+)
+
+
+def test_a_delay_matters_only_while_the_driver_does_not_choose_it() -> None:
+    settings = agent_space(NIC).without_auto().settings()
+    assert len(settings) == 3 * 2 + 1
+    assert [dict(s) for s in settings if s["nic.adaptive_rx"] == "on"] == [
+        {"nic.adaptive_rx": "on", RX_USECS: AUTO, "nic.rx_frames": AUTO}
+    ]
+
+
+def test_what_the_kernel_has_matter_may_be_said_otherwise() -> None:
+    frames = {"nic.rx_frames": (Condition(RX_USECS, Range(2, 4)),)}
+    settings = agent_space(NIC, only_with=frames).without_auto().settings()
+    assert [s["nic.rx_frames"] for s in settings if s[RX_USECS] == 0] == [AUTO]
+    assert len(settings) == (1 + 2 * 2) + 1
+    always: dict[str, tuple[Condition, ...]] = {"nic.rx_frames": (), RX_USECS: ()}
+    assert len(agent_space(NIC, only_with=always).without_auto().settings()) == 2 * 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("knob_id", "condition", "message"),
+    [
+        (FREQ_MHZ, Condition(RX_USECS, (0,)), "cpu.freq_mhz is not searched; a knob of only_with must be one that is"),
+        (RX_USECS, Condition(FREQ_MHZ, (0,)), "cpu.freq_mhz is not searched; a knob of only_with must be one that is"),
+        (RX_USECS, Condition("nic.adaptive_rx", ("of",)), "could never matter; a condition must have a value of"),
+        ("nic.rx_frames", Condition(RX_USECS, Range(5, 9)), "could never matter; a condition must have a value of"),
+        ("nic.adaptive_rx", Condition(RX_USECS, (0,)), "knobs must not matter only with each other"),
+    ],
+)
+def test_a_condition_about_nothing_is_refused(knob_id: str, condition: Condition, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        agent_space(NIC, only_with={knob_id: (condition,)})
+    assert message in str(caught.value)
 
 
 def test_other_knobs_are_searched_when_they_are_named() -> None:

@@ -63,6 +63,7 @@ def _section(entry: KnobEntry) -> str:
         f"- **write**: {entry['write']}",
         f"- **undo**: {entry['undo']}",
         f"- **fastest service at**: {safest}",
+        *(f"- **matters only with**: {other} {values}" for other, values in entry["only_with"].items()),
         *opt_in,
         *(f"- **hazard**: {hazard}" for hazard in entry["hazards"]),
         f"- **source**: {entry['source']}",
