@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayop.domains import Choices, Condition, Range, Steps
+from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Proposal
 from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grid import GridSearch
 from bayop.optimize.measured import space_size
 from bayop.optimize.random import RandomSearch
+from bayop.search import run_search
 from bayop.space import AUTO, Knob, Setting, Space, setting_key
-from bayop.testing.fakes import FakeServer, make_problem
+from bayop.testing.fakes import FakeServer, awkward_spaces, make_problem
 
 WORDS = ("p", "q", "r")
 
@@ -122,3 +124,14 @@ def test_auto_keeps_nothing_from_mattering() -> None:
     switch = Knob("app.switch", Choices(("on", "off")), auto=True)
     space = Space((switch, Knob("app.size", Steps(1, 9, 1), only_with=(Condition("app.switch", ("on",)),))))
     assert space.matters("app.size", {"app.switch": AUTO, "app.size": 3})
+
+
+def test_the_model_finds_the_best_where_a_delay_does_not_always_matter() -> None:
+    space = awkward_spaces()["conditional"]
+    problem, server = make_problem(space, slo="p99<250us"), FakeServer(space)
+    result = run_search(server, problem, make_optimizer("grey-box", problem, seed=0), max_trials=15)
+    truths = [server.truth(setting) for setting in space.settings()]
+    best_w = min(truth["power_w"] for truth in truths if truth["p99_us"] < 250)
+    assert result.setting is not None
+    assert server.truth(result.setting)["power_w"] < 1.01 * best_w
+    assert len({setting_key(trial.setting) for trial in result.trials}) == len(result.trials)
