@@ -138,13 +138,13 @@ def test_the_library_os_depends_in_one_direction_and_on_nobody_else() -> None:
     }
 
 
-PARTS = ("hal", "net", "runtime", "machine", "apps", "agent")
+LIBRARY_OS = ("hal", "net", "runtime", "machine", "apps", "agent")
 
 
 def test_only_the_hal_of_the_library_os_is_unsafe() -> None:
-    roots = {part: ROOT / "libos" / part / "src" / "lib.rs" for part in PARTS}
+    roots = {part: ROOT / "libos" / part / "src" / "lib.rs" for part in LIBRARY_OS}
     forbids = {part for part, root in roots.items() if "#![forbid(unsafe_code)]" in root.read_text(encoding="utf-8")}
-    assert forbids == {*PARTS} - {"hal"}
+    assert forbids == {*LIBRARY_OS} - {"hal"}
 
 
 def test_only_one_crate_depends_on_pyo3(dependencies: dict[str, set[str]]) -> None:

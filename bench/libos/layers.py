@@ -19,7 +19,7 @@ from lab.packages import LAB
 _SOURCES: Final = (
     ("memory", ("hal/src/heap.rs",)),
     ("service", ("apps/", "tpcc/", "net/src/service")),
-    ("runtime", ("runtime/", "machine/", "image/")),
+    ("runtime", ("runtime/", "machine/", "image/", "idle/")),
     ("tcp", ("net/src/tcp/", "net/src/wire/tcp.rs")),
     ("ethernet and ip", ("net/src/device", "net/src/random", "net/src/stack", "net/src/wire/", "net/src/lib.rs")),
     ("driver", ("net/src/driver/",)),
