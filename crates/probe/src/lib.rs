@@ -5,7 +5,7 @@
 //!   eBPF programs ──► [counters] ──► [histogram] ──► [window] ──► one line of JSON      bayop-probe
 //!   (probe.bpf.c)                    + [wait]
 //!   (idle.bpf.c)  ──► [stay] ──► a line of a trace                                      bayop-idle-record
-//!   (count.bpf.c) ──► [count] ──► one line of JSON                                      bayop-idle-count
+//!   (count.bpf.c, experts.h) ──► [count] ──► one line of JSON                           bayop-idle-count
 //!   (balance.bpf.c) ──► a line of JSON a window                                         bayop-idle-balance
 //!   (interrupts.bpf.c) ──► records, whose numbers [interrupt] places                    bayop-interrupts-record
 //! ```

@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
-/* How many stays every CPU has had in each idle state, by their length.
+/* How many stays every CPU has had in each idle state, by their length, and how well experts have forecast them.
  *
  * Nothing is handed out a stay: what reads the numbers once a window costs nothing between. And of many stays only some
  * are timed, so that a CPU which goes idle a hundred thousand times a second is not slowed down for it: in each window
- * the first `TAKEN` count once, then every second counts twice until as many were taken again, then every fourth. */
+ * the first `TAKEN` count once, then every second counts twice until as many were taken again, then every fourth. The
+ * experts forecast those that are timed, and learn from them alone. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "experts.h"
 #include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
 	EXIT = -1,       /* what cpu_idle says when a stay ends */
-	STATES = 10,     /* as many as Linux allows (CPUIDLE_STATE_MAX) */
 	BINS = 32,       /* two an octave; the last one has all that is longer. `count.rs` says where they begin. */
 	TAKEN = 256,
 	MOST = 1 << 20,  /* what a stay counts for at most */
 };
 
+/* The target residency of each state; NONE_US where there is none. Set before loading. */
+const volatile __u32 residencies_us[STATES] = {};
+
 /* The number of the window. Who reads the numbers counts it up. */
 __u32 window = 0;
 
-/* What one CPU does. `count.rs` reads `stays`, 32 bytes from the start. */
+/* What one CPU does. `count.rs` reads `experts` and `stays`, 40 and 160 bytes from the start. */
 struct own {
-	__u64 start_ns; /* 0: none has begun that is timed */
+	__u64 start_ns;  /* 0: none has begun that is timed */
+	__u64 length_ns; /* of the one that has ended; 0 when the experts have learned it */
 	__u32 state;
 	__u32 weight;   /* what it counts for */
 	__u32 window;
 	__u32 taken;    /* in it */
 	__u32 step;     /* one stay of so many is timed */
 	__u32 left;     /* stays that go by before the next one is */
+	struct experts experts;
 	__u64 stays[STATES * BINS];
 };
 
@@ -63,6 +69,10 @@ static __always_inline void begin(struct own *own, __u32 state)
 		own->taken = own->left = 0;
 		own->step = 1;
 	}
+	if (own->length_ns) {
+		learn(&own->experts, own->length_ns / 1000, own->weight, residencies_us);
+		own->length_ns = 0;
+	}
 	if (own->left) {
 		own->left--;
 		return;
@@ -73,13 +83,16 @@ static __always_inline void begin(struct own *own, __u32 state)
 		own->step *= 2;
 	own->state = state;
 	own->start_ns = bpf_ktime_get_ns();
+	forecast(&own->experts, own->start_ns / 1000);
 }
 
 static __always_inline void end(struct own *own)
 {
-	__u32 index = own->state * BINS + bin_of(bpf_ktime_get_ns() - own->start_ns);
+	__u64 length_ns = bpf_ktime_get_ns() - own->start_ns;
+	__u32 index = own->state * BINS + bin_of(length_ns);
 
 	own->start_ns = 0;
+	own->length_ns = length_ns;
 	if (index < STATES * BINS)
 		own->stays[index] += own->weight;
 }
@@ -97,6 +110,18 @@ int on_idle(__u64 *arguments)
 		begin(own, state);
 	else if (own->start_ns)
 		end(own);
+	return 0;
+}
+
+/* The tracepoint's arguments: NAPI, packets found, budget. */
+SEC("tp_btf/napi_poll")
+int on_poll(__u64 *arguments)
+{
+	__u32 zero = 0;
+	struct own *own;
+
+	if ((__s32)arguments[1] > 0 && (own = bpf_map_lookup_elem(&cpus, &zero)))
+		own->experts.polls++;
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 //! The eBPF programs in the kernel: loaded and attached, their numbers read, their cost.
 
+use std::array;
 use std::mem::MaybeUninit;
 
 use bayop_core::Result;
+use bayop_knobs::idle_states::IdleState;
 use bayop_probe::cost::{KernelTime, Statistics};
-use bayop_probe::count::Counts;
+use bayop_probe::count::{Counts, STATES};
 use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
@@ -23,15 +25,18 @@ pub struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    /// Loads and attaches the programs.
+    /// Loads and attaches the programs; the experts' hits go by the machine's states.
     ///
     /// # Errors
     /// This kernel or its policy refuses.
-    pub fn attach(cost: bool, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
+    pub fn attach(states: &[IdleState], cost: bool, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
         check(Scope::Tracing, "bayop-idle-count")?;
         libbpf_rs::set_print(None);
         let mut open =
             CountSkelBuilder::default().open(storage).map_err(|error| refused("open the programs", &error))?;
+        let constants = open.maps.rodata_data.as_deref_mut().expect("the programs have a constant");
+        let residency_us = |index: usize| states.get(index).map_or(u32::MAX, |state| state.target_residency_us);
+        constants.residencies_us = array::from_fn::<_, STATES, _>(residency_us);
         open.progs.on_nothing.set_autoload(cost);
         let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         let statistics = cost.then(Statistics::enable).transpose()?;

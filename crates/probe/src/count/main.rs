@@ -12,7 +12,7 @@ use bayop_core::{Error, Result, reason};
 use bayop_knobs::host::Host;
 use bayop_knobs::idle_states::{IdleState, idle_states};
 use bayop_probe::cost::Cost;
-use bayop_probe::count::{Row, bounds_us};
+use bayop_probe::count::{EXPERTS, Row, bounds_us};
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::recording::{cpu_time, seconds};
 use clap::Parser;
@@ -34,7 +34,8 @@ const SILENCE_MS: u16 = 30_000;
 /// Counts the stays of this machine's CPUs in their idle states by length, seen by eBPF.
 ///
 /// Prints the machine's idle states and where the bins of lengths begin, as JSON, and then an object a window: its stays
-/// as rows of CPU, state, bin and how many. With --asked, an object for each line of standard input: all stays so far.
+/// as rows of CPU, state, bin and how many, and how well experts have forecast them, as rows of CPU, expert, forecasts,
+/// hits, loss in us and weight in thousandths. With --asked, an object for each line of standard input: all stays so far.
 #[derive(Debug, Parser)]
 #[command(name = "bayop-idle-count", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -58,6 +59,7 @@ struct Header {
     /// Name, exit latency and target residency of each.
     states: Vec<(String, u32, u32)>,
     bounds_us: Vec<f64>,
+    experts: [&'static str; EXPERTS.len()],
 }
 
 /// What one window showed, or all the time since the start.
@@ -65,6 +67,7 @@ struct Header {
 struct Window {
     duration_s: f64,
     stays: Vec<[u64; 4]>,
+    forecasts: Vec<[u64; 6]>,
     #[serde(flatten)]
     cost: Option<Cost>,
 }
@@ -76,9 +79,10 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let states = idle_states(&Host::live())?;
     let mut storage = MaybeUninit::uninit();
-    let mut counter = Counter::attach(arguments.cost, &mut storage)?;
+    let mut counter = Counter::attach(&states, arguments.cost, &mut storage)?;
     let row = |state: IdleState| (state.name, state.exit_latency_us, state.target_residency_us);
-    let header = Header { states: states.into_iter().map(row).collect(), bounds_us: bounds_us().to_vec() };
+    let states = states.into_iter().map(row).collect();
+    let header = Header { states, bounds_us: bounds_us().to_vec(), experts: EXPERTS };
     if !print(&header)? {
         return Ok(());
     }
@@ -90,9 +94,10 @@ fn answer(counter: &mut Counter) -> Result<()> {
     let mut asking = Asking::of_stdin()?;
     let (began, before) = (Instant::now(), counter.counts()?);
     while asking.wait()? {
-        let stays = counter.counts()?.since(&before);
-        let stays = stays.iter().map(Row::numbers).collect();
-        if !print(&Window { duration_s: began.elapsed().as_secs_f64(), stays, cost: None })? {
+        let total = counter.counts()?;
+        let stays = total.since(&before).iter().map(Row::numbers).collect();
+        let (duration_s, forecasts) = (began.elapsed().as_secs_f64(), total.scored_since(&before));
+        if !print(&Window { duration_s, stays, forecasts, cost: None })? {
             break;
         }
     }
@@ -143,6 +148,7 @@ fn print_windows(arguments: &Arguments, counter: &mut Counter) -> Result<()> {
         let shown = Window {
             duration_s: (now - began).as_secs_f64(),
             stays: rows.iter().map(Row::numbers).collect(),
+            forecasts: total.scored_since(&counted),
             cost: total_taken
                 .zip(taken)
                 .filter(|_| stays > 0)
