@@ -44,6 +44,18 @@ def test_what_it_counts_grows_until_nobody_asks_any_more(agent: AgentProcess, id
     assert agent.client.idle_stays().began_s > second.began_s
 
 
+def test_experts_forecast_what_is_counted(idle_counter: Path) -> None:
+    run = subprocess.run([idle_counter, "--windows", "3"], capture_output=True, text=True, check=True)
+    header, *windows = map(json.loads, run.stdout.splitlines())
+    assert header["experts"] == ["residency", "network", "together"]
+    rows = [row for window in windows for row in window["forecasts"]]
+    assert {expert for _, expert, *_ in rows} >= {0, 2}, "the network expert may abstain"
+    for _, expert, forecasts, hits, loss_us, weight in rows:
+        assert 0 <= hits <= forecasts
+        assert loss_us <= 999 * forecasts
+        assert 4 <= weight <= 995 if expert < 2 else weight == 1000
+
+
 def test_the_page_is_right_and_an_agent_that_is_killed_leaves_nothing_attached(
     agent: AgentProcess, idle_counter: Path
 ) -> None:

@@ -2,6 +2,7 @@
 //!
 //! Base units, one per name; counters end in `_total`. What a sensor could not read has no sample: a gap is honest.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
 use bayop_knobs::knob::Instance;
@@ -19,6 +20,7 @@ use crate::hold::Held;
 use crate::journal::State;
 use crate::messages::HoldInForce;
 use crate::own::{Own, VERSION};
+use crate::stays::Score;
 use bayop_core::{Error, Kind};
 
 /// What `/metrics` is.
@@ -153,6 +155,8 @@ pub struct Snapshot<'a> {
     pub damaged: bool,
     /// The conditions under which they are.
     pub hold: Option<&'a HoldInForce>,
+    /// How well each expert has forecast stays in idle states.
+    pub experts: BTreeMap<String, Score>,
 }
 
 /// The text of a scrape.
@@ -164,6 +168,7 @@ pub fn render(snapshot: &Snapshot) -> String {
     }
     knobs(&mut registry, snapshot);
     hold(&mut registry, snapshot.hold);
+    experts(&mut registry, &snapshot.experts);
     let mut text = String::new();
     encode(&mut text, &registry).expect("a string takes all text");
     text
@@ -291,6 +296,19 @@ fn hold(registry: &mut Registry, hold: Option<&HoldInForce>) {
     }
 }
 
+fn experts(registry: &mut Registry, scores: &BTreeMap<String, Score>) {
+    let forecasts = counters(registry, "bayop_idle_predictions", "Stays in idle states whose length was forecast");
+    let hits = counters(registry, "bayop_idle_hits", "Forecasts by which the right idle state would have been chosen");
+    let losses =
+        counters(registry, "bayop_idle_loss_seconds", "By how much forecasts of stays in idle states were wrong");
+    for (expert, score) in scores {
+        let labels = vec![("expert", escaped(expert))];
+        forecasts.get_or_create(&labels).inc_by(score.forecasts as f64);
+        hits.get_or_create(&labels).inc_by(score.hits as f64);
+        losses.get_or_create(&labels).inc_by(score.loss_us as f64 / 1e6);
+    }
+}
+
 /// The parts of a place (`cpu0/C6`) under their names; the last name takes the rest.
 fn labels(names: &[&'static str], at: &str) -> Labels {
     names.iter().copied().zip(at.splitn(names.len(), '/').map(escaped)).collect()
@@ -331,7 +349,19 @@ mod tests {
     fn scrape(readings: &[Reading], tally: &Tally) -> String {
         let own = Own { cpu_s: 1.5, rss_bytes: 4096 };
         let (mode, meter) = (Mode::Advise, Some("powercap".to_owned()));
-        render(&Snapshot { mode, own, tally, readings, meter, knobs: vec![], held: &[], damaged: true, hold: None })
+        let expert = ("network".to_owned(), Score { forecasts: 9, hits: 4, loss_us: 2_500_000 });
+        render(&Snapshot {
+            mode,
+            own,
+            tally,
+            readings,
+            meter,
+            knobs: vec![],
+            held: &[],
+            damaged: true,
+            hold: None,
+            experts: BTreeMap::from([expert]),
+        })
     }
 
     #[test]
@@ -354,6 +384,9 @@ mod tests {
             "bayop_journal_damaged 1.0",
             "bayop_knobs_held{state=\"latched\"} 0.0",
             "bayop_fallbacks_total{reason=\"silence\"} 0.0",
+            "bayop_idle_predictions_total{expert=\"network\"} 9.0",
+            "bayop_idle_hits_total{expert=\"network\"} 4.0",
+            "bayop_idle_loss_seconds_total{expert=\"network\"} 2.5",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing from\n{text}");
         }

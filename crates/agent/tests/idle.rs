@@ -74,7 +74,7 @@ fn one_counting_serves_all_who_ask() {
     let first = agent.get("/v1/idle");
     let began_s = first["began_s"].as_f64().unwrap();
     let expected = json!({"states": [["POLL", 0, 0], ["C1", 2, 2]], "bounds_us": [0.0, 1.024], "began_s": began_s,
-        "duration_s": 0.5, "stays": [[0, 1, 1, 3]]});
+        "duration_s": 0.5, "stays": [[0, 1, 1, 3]], "experts": [], "forecasts": []});
     assert_eq!(first, expected);
     counter.will_say(counted(8));
     let second = agent.get("/v1/idle");
@@ -95,6 +95,31 @@ fn a_counting_that_has_ended_begins_anew() {
     let second = agent.get("/v1/idle");
     assert!(second["began_s"].as_f64().unwrap() > first["began_s"].as_f64().unwrap());
     assert_eq!(second["stays"], json!([[0, 1, 1, 1]]));
+}
+
+#[test]
+fn what_experts_have_forecast_is_added_up_over_all_countings() {
+    const EXPERTS: &str = r#"{"states": [["POLL", 0, 0]], "bounds_us": [0.0], "experts": ["residency", "network"]}"#;
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, EXPERTS), machine.serve());
+    let counted = |forecasts: Value| json!({"duration_s": 0.5, "stays": [], "forecasts": forecasts});
+    assert_eq!(agent.metric(r#"bayop_idle_predictions_total{expert="residency"}"#), None, "nothing was counted yet");
+    counter.will_say(counted(json!([[0, 0, 10, 4, 500, 600], [1, 0, 5, 5, 0, 900]])));
+    assert_eq!(agent.get("/v1/idle")["forecasts"][1], json!([1, 0, 5, 5, 0, 900]));
+    counter.will_say(counted(json!([[0, 0, 12, 6, 1500, 610], [1, 0, 5, 5, 0, 900], [0, 1, 3, 1, 40, 390]])));
+    assert_eq!(agent.get("/v1/idle")["experts"], json!(["residency", "network"]));
+    // It ends, and another one begins. What it says of an expert that there is not is nobody's.
+    counter.will_say("");
+    counter.will_say(counted(json!([[0, 0, 2, 0, 1000, 500], [0, 7, 9, 9, 9, 9]])));
+    agent.get("/v1/idle");
+    for (metric, value) in [
+        (r#"predictions_total{expert="residency"}"#, 19.0),
+        (r#"predictions_total{expert="network"}"#, 3.0),
+        (r#"hits_total{expert="residency"}"#, 11.0),
+        (r#"loss_seconds_total{expert="residency"}"#, 0.0025),
+    ] {
+        assert_eq!(agent.metric(&format!("bayop_idle_{metric}")), Some(value), "{metric}");
+    }
 }
 
 #[test]

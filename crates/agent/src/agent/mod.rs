@@ -235,6 +235,7 @@ impl Agent {
             held: &self.hold.held(),
             damaged: self.hold.damage().is_some(),
             hold: self.holding().as_ref(),
+            experts: self.counting.scores(),
         }))
     }
 
