@@ -28,6 +28,7 @@ libos_hal::entry!(main);
 
 /// As the image's, where its words don't say otherwise.
 const MEMORY_MIB: usize = 64;
+const MAX_CONNECTIONS: usize = 65_536;
 
 fn main(words: &'static str) -> ! {
     let word = |name| words.split_whitespace().find_map(|word| word.strip_prefix(name));
@@ -38,7 +39,7 @@ fn main(words: &'static str) -> ! {
     let start_s = clock::unix_time_s();
     match word("app=") {
         Some("memcached") => {
-            let service = Memcached::new(MEMORY_MIB << 20, start_s as u32, cpu::seed(), 1);
+            let service = Memcached::new(MEMORY_MIB << 20, start_s as u32, cpu::seed(), 1, MAX_CONNECTIONS);
             serve(address, memcached::PORT, Shared::new(service))
         }
         Some("tpcc") => {

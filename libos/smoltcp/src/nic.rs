@@ -79,7 +79,7 @@ impl<T: Transmit> TxToken for Sending<'_, T> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, write: F) -> R {
         let is_segment = len > ARP_LEN; // what is not of ARP: nothing else gets an answer
         let completes = self.0.completes_checksums();
-        let checksum = PartialChecksum { start: SEGMENT_START, offset: tcp::CHECKSUM_OFFSET };
+        let checksum = PartialChecksum { start: SEGMENT_START, offset: tcp::CHECKSUM_OFFSET, cut: None };
         let (mut write, mut written) = (Some(write), None);
         self.0.send(len, (is_segment && completes).then_some(checksum), |frame| {
             written = write.take().map(|write| write(frame));

@@ -204,7 +204,7 @@ impl<Session> Connection<Session> {
             let Some(IpAddress::Ipv4(peer)) = socket.remote_endpoint().map(|peer| peer.addr) else { return };
             self.session = service.accept(peer.octets(), port);
             let Some(session) = &self.session else { return socket.abort() };
-            service.opened(session);
+            self.is_closing = !service.opened(session, &mut Output::new(&mut self.output));
         }
         loop {
             self.hear(now_us, service, socket);
