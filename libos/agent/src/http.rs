@@ -49,7 +49,9 @@ pub enum Answer {
 pub fn parse(input: &[u8]) -> Result<Option<Request<'_>>> {
     let mut headers = [EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
-    let parsed = request.parse(input).map_err(|error| Error::input(alloc::format!("this is no request: {error}")))?;
+    let parsed = request
+        .parse(&input[..input.len().min(MAX_HEAD_BYTES)])
+        .map_err(|error| Error::input(alloc::format!("this is no request: {error}")))?;
     let Status::Complete(head_len) = parsed else {
         return if input.len() > MAX_HEAD_BYTES { Err(too_large("head", MAX_HEAD_BYTES)) } else { Ok(None) };
     };

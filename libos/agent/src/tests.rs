@@ -102,6 +102,15 @@ fn found() -> (Value, Value) {
 }
 
 #[test]
+fn a_head_that_is_too_long_is_refused_however_it_comes() {
+    let head = format!("GET /v1/status HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(8 << 10));
+    for end in [head.len(), head.len() - 1] {
+        let (served, answer) = Bench::new().says(&head.as_bytes()[..end]);
+        assert!(served.close && answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+}
+
+#[test]
 fn a_setting_is_in_effect_until_its_lease_is_released() {
     let mut bench = Bench::new();
     let lease = bench.lease();
