@@ -88,7 +88,7 @@ class Encoder:
         self._delay = knobs.pop(RX_USECS, None)
         self._frequency = knobs.pop(FREQ_MHZ, None)
         self._queues = knobs.get(QUEUES)
-        self._in_effect = space.in_effect
+        self._space = space
         self._others = tuple(_Axis(knob) for knob in knobs.values())
         self._auto_delay_us = _AUTO_DELAY * typical_delay_us
         self._bend_us = _DELAY_BEND * typical_delay_us
@@ -103,7 +103,8 @@ class Encoder:
 
     def encode(self, settings: Sequence[Setting], log_load: Array) -> Inputs:
         """The inputs of `settings` at loads q with log(q / q0) = `log_load`; what does not matter is as one."""
-        settings = [self._in_effect(setting) for setting in settings]
+        if self._space.is_conditional:
+            settings = [self._space.in_effect(setting) for setting in settings]
         delay_us = _numbers(settings, self._delay, self._auto_delay_us)
         frequency = _numbers(settings, self._frequency, _AUTO_FREQUENCY_RATIO * self._top_mhz) / self._top_mhz
         known = [
