@@ -31,7 +31,6 @@ from bayop.space import (
     default_setting,
 )
 from bayop.target.base import Modelled
-from bayop.target.conditions import conditions_of
 from bayop.twin.profile_library import load_profile
 from bayop.twin.windows import combine_batches, for_round_trips, quantities_of, simulate, simulation_run
 from bayop.units import positive
@@ -217,13 +216,7 @@ def profile_space(profile: _core.Profile, knobs: Iterable[str] = ()) -> Space:
     domains: dict[str, Steps | Choices] = {knob_id: _domain(values) for knob_id, values in profile.knobs().items()}
     if tomllib.loads(profile.to_toml())["os"]["idle_governor"] in IDLE_GOVERNORS:
         domains[IDLE_GOVERNOR] = Choices(IDLE_GOVERNORS)
-    every = Space(
-        tuple(
-            Knob(i, domains[i], auto=True, safest=safest, only_with=conditions_of(i))
-            for i, safest in SAFEST.items()
-            if i in domains
-        )
-    )
+    every = Space(tuple(Knob(i, domains[i], auto=True, safest=safest) for i, safest in SAFEST.items() if i in domains))
     named = {every[knob_id].id for knob_id in knobs}
     return Space(tuple(knob for knob in every.knobs if knob.id in named | {RX_USECS, FREQ_MHZ}))
 

@@ -14,16 +14,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import run_search
 from bayop.slo import Slo
-from bayop.space import (
-    AUTO,
-    DEFER_HARD_IRQS,
-    FREQ_MHZ,
-    GRO_FLUSH_TIMEOUT_US,
-    RX_USECS,
-    Knob,
-    Setting,
-    default_setting,
-)
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, default_setting
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import load_profile, parse_profile, read_profile, with_values
 from bayop.twin.target import IDLE_GOVERNORS, SAFEST, TwinTarget, profile_space
@@ -40,16 +31,6 @@ def _power_under(text: str) -> tuple[Slo, Objective]:
 
 def twin(seed: int = 0) -> TwinTarget:
     return TwinTarget(load_profile("ebbrt-memcached"), qps=100_000.0, seed=seed, requests=20_000)
-
-
-def test_a_deferral_matters_only_with_a_timeout() -> None:
-    server = TwinTarget.from_profile("linux-memcached", qps=1e5, seed=1, knobs=[DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US])
-    setting: Setting = {RX_USECS: 2, FREQ_MHZ: 2900, DEFER_HARD_IRQS: 3, GRO_FLUSH_TIMEOUT_US: 0}
-    assert server.apply(setting)[DEFER_HARD_IRQS] == AUTO
-    assert server.truth(setting) == server.truth({**setting, DEFER_HARD_IRQS: 9})
-    timed: Setting = {**setting, GRO_FLUSH_TIMEOUT_US: 50}
-    assert server.apply(timed) == timed
-    assert server.truth(timed) != server.truth(setting)
 
 
 def test_the_space_is_the_machines() -> None:
