@@ -24,7 +24,7 @@ EXAMPLE: Final = """\
 """
 
 _SEED: Final = 0
-_LIBOS: Final = Path("bench/libos/results/2026-11-29-2cpu-x86_64/windows.jsonl")
+_LIBOS: Final = Path("bench/libos/results/2026-11-30-2cpu-x86_64/windows.jsonl")
 _COLOURS: Final = {
     "reproduced": "green", "as a ratio only": "yellow", "partly": "yellow", "not": "red", "not testable": "dim"
 }  # fmt: skip
