@@ -48,7 +48,7 @@ impl Quick {
     fn is_late(&self, answer: &Answer) -> bool {
         let refuses_syn = answer.flags.has(Flags::ACK);
         let is_of_this = (0..=Quick::BYTES).any(|heard| answer.sequence == self.side.first + heard);
-        !refuses_syn && !(self.is_open && is_of_this)
+        !(refuses_syn || self.is_open && is_of_this)
     }
 
     /// Whether there is something next to say.
