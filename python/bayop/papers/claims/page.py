@@ -38,9 +38,9 @@ number of connections where both were: memcached, three reads to an update in th
 BayOp's own [transactions of TPC-C](tpcc.md); `bayop claims --libos FILE` takes another count. *Tuned* is Linux without
 mitigations and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or
 greater, since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not
-measured: the 30 % of a long delay are Linux's, whose packets QEMU's NIC [does not hold back](libos.md#delay-and-polling).
-NetPIPE is counted [apart](libos.md#back-and-forth), by the size of its messages: the factor is 4.8 or more at any, and 7 at
-64 KB, for which it is printed.
+measured: the 30 % of a long delay are Linux's, whose packets QEMU's NIC
+[does not hold back](libos.md#delay-and-polling). NetPIPE is counted [apart](libos.md#back-and-forth), by the size of
+its messages: the factor is 4.8 or more at any, and 7 at 64 KB, for which it is printed.
 """
 
 
