@@ -3,15 +3,17 @@
 
 #![no_main]
 
+mod support;
+
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use libos_agent::knob::{About, Domain, Knob, Value};
 use libos_agent::{Agent, Machine};
-use libos_net::service::{Output, Served, Service as _};
-use libos_net::tcp::{INPUT_LIMIT, Queue};
+use libos_net::service::Service as _;
 use libos_runtime::interrupt_log::InterruptLog;
 use spin::Mutex;
+use support::converse;
 
 /// What a request may be answered with.
 const STATUS: [&str; 7] = ["200", "201", "400", "404", "409", "413", "502"];
@@ -72,34 +74,12 @@ fn answer<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
         log: Arc::new(Mutex::new(InterruptLog::new(1))),
         random: || 0xAB,
     });
-    let answered = converse(&mut agent, parts);
+    let answered = converse(&mut agent, &mut (), parts);
     agent.expire(DAY_US);
-    let (restored, _) = converse(&mut agent, [RESTORE]);
+    let (restored, _) = converse(&mut agent, &mut (), [RESTORE]);
     assert!(restored.starts_with(b"HTTP/1.1 200 "));
     assert_eq!(*values.lock(), found());
     answered
-}
-
-fn converse<'a>(agent: &mut Agent, parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
-    let (mut waiting, mut answered) = (Vec::new(), Vec::new());
-    for part in parts {
-        waiting.extend_from_slice(part);
-        while !waiting.is_empty() {
-            let mut queue = Queue::default();
-            let input = &waiting[..waiting.len().min(INPUT_LIMIT)];
-            let Served { taken, close } = agent.serve(0, &mut (), input, &mut Output::new(&mut queue));
-            answered.extend_from_slice(queue.bytes());
-            waiting.drain(..taken);
-            if close {
-                return (answered, true);
-            }
-            if taken == 0 {
-                assert!(waiting.len() < INPUT_LIMIT, "it waits for more than it can have");
-                break;
-            }
-        }
-    }
-    (answered, false)
 }
 
 /// Each answer has a status of the API and as long a body as it says, but those without one, to a HEAD.

@@ -2,10 +2,12 @@
 
 #![no_main]
 
+mod support;
+
 use libfuzzer_sys::fuzz_target;
 use libos_apps::memcached::{Memcached, PORT, Session};
-use libos_net::service::{OUTPUT_LIMIT, Output, Service as _};
-use libos_net::tcp::{INPUT_LIMIT, Queue};
+use libos_net::service::{OUTPUT_LIMIT, Service as _};
+use support::converse;
 
 /// A longer line may be found too long only when some of it was answered.
 const PATIENCE: usize = 2 << 10;
@@ -32,24 +34,5 @@ fn memcached() -> Memcached {
 
 /// What a connection answers to some parts, and whether it is closed then.
 fn answer<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
-    let (mut server, mut session) = (memcached(), Session::default());
-    let (mut waiting, mut answered) = (Vec::new(), Vec::new());
-    for part in parts {
-        waiting.extend_from_slice(part);
-        while !waiting.is_empty() {
-            let mut queue = Queue::default();
-            let input = &waiting[..waiting.len().min(INPUT_LIMIT)];
-            let served = server.serve(0, &mut session, input, &mut Output::new(&mut queue));
-            answered.extend_from_slice(queue.bytes());
-            waiting.drain(..served.taken);
-            if served.close {
-                return (answered, true);
-            }
-            if served.taken == 0 {
-                assert!(waiting.len() < INPUT_LIMIT, "it waits for more than it can have");
-                break;
-            }
-        }
-    }
-    (answered, false)
+    converse(&mut memcached(), &mut Session::default(), parts)
 }
