@@ -10,7 +10,6 @@ were answered, and of how many.
 
 from __future__ import annotations
 
-import argparse
 import random
 import socket
 import struct
@@ -22,6 +21,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Final
 
+from bench.libos.tcp.flags import flags_of, parse_address
 from bench.libos.tcp.link import SOURCES
 
 _TIMEOUT_S: Final = 120.0
@@ -35,20 +35,15 @@ _IP_BIND_ADDRESS_NO_PORT: Final = 24
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Does one of the three."""
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.tcp.clients",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of("bench.libos.tcp.clients", __doc__)
     flags.add_argument("what", choices=["echo", "open", "ask"])
-    flags.add_argument("address", metavar="HOST:PORT")
+    flags.add_argument("address", type=parse_address, metavar="HOST:PORT")
     flags.add_argument("--streams", type=int, default=1, metavar="N", help="connections of `echo` (default: 1)")
     flags.add_argument("--megabytes", type=int, default=1, metavar="N", help="that come back on them (default: 1)")
     flags.add_argument("--connections", type=int, default=1, metavar="N", help="of `open`, one by one (default: 1)")
     flags.add_argument("--seconds", type=float, default=1.0, metavar="N", help="of `ask` (default: 1)")
     args = flags.parse_args(argv)
-    host, port = args.address.split(":")
-    address = (host, int(port))
+    address = args.address
     if args.what == "echo":
         each = args.megabytes * 1_000_000 // args.streams
         with ThreadPoolExecutor(args.streams) as streams:

@@ -7,7 +7,6 @@ It runs in the network namespace of the link, whose sockets are in FOLDER, and s
 
 from __future__ import annotations
 
-import argparse
 import socket
 import sys
 import time
@@ -15,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from bench.libos.tcp.flags import flags_of, parse_address
 from bench.libos.tcp.frames import SYN, Address, Segment, station
 
 from lab.libos import MACHINE_SOCKET
@@ -25,17 +25,12 @@ _FIRST_PORT: Final = 1 << 15
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Floods."""
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.tcp.flood",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    flags.add_argument("address", metavar="HOST:PORT")
+    flags = flags_of("bench.libos.tcp.flood", __doc__)
+    flags.add_argument("address", type=parse_address, metavar="HOST:PORT")
     flags.add_argument("folder", type=Path, metavar="FOLDER", help="where the sockets are")
     flags.add_argument("--seconds", type=float, default=1.0, metavar="N", help="how long (default: 1)")
     args = flags.parse_args(argv)
-    host, port = args.address.split(":")
-    address = (host, int(port))
+    address = args.address
     mac = station(address)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as machine:
         machine.connect(str(args.folder / MACHINE_SOCKET))

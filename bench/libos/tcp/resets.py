@@ -9,7 +9,6 @@ sockets bring connections to their states and reset them; that of SYN-RECEIVED i
 
 from __future__ import annotations
 
-import argparse
 import socket
 import struct
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Final, Self
 
+from bench.libos.tcp.flags import flags_of, parse_address
 from bench.libos.tcp.frames import ACK, RST, SYN, Address, Segment, Wire
 
 _TIMEOUT_S: Final = 10.0
@@ -34,14 +34,9 @@ _LARGE_BYTES: Final = 100_000
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Goes through all states."""
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.tcp.resets",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    flags.add_argument("address", metavar="HOST:PORT")
-    host, port = flags.parse_args(argv).address.split(":")
-    address = (host, int(port))
+    flags = flags_of("bench.libos.tcp.resets", __doc__)
+    flags.add_argument("address", type=parse_address, metavar="HOST:PORT")
+    address = flags.parse_args(argv).address
     with Control(address) as control, Wire(address) as wire:
         control.store("small", _SMALL_BYTES)
         control.store("large", _LARGE_BYTES)

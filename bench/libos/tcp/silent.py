@@ -9,7 +9,6 @@ was stored; without `--seconds` it says `silent`, and waits to be killed.
 
 from __future__ import annotations
 
-import argparse
 import random
 import resource
 import signal
@@ -20,6 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from bench.libos.tcp.flags import flags_of, parse_address
 from bench.libos.tcp.frames import Address
 
 _TIMEOUT_S: Final = 120.0
@@ -33,18 +33,13 @@ _LINE_KEYS: Final = 100
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Asks."""
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.tcp.silent",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    flags.add_argument("address", metavar="HOST:PORT")
+    flags = flags_of("bench.libos.tcp.silent", __doc__)
+    flags.add_argument("address", type=parse_address, metavar="HOST:PORT")
     flags.add_argument("--connections", type=int, default=1, metavar="N", help="how many (default: 1)")
     flags.add_argument("--megabytes", type=int, default=1, metavar="N", help="on each (default: 1)")
     flags.add_argument("--seconds", type=float, metavar="N", help="until it reads (default: it never does)")
     args = flags.parse_args(argv)
-    host, port = args.address.split(":")
-    address = (host, int(port))
+    address = args.address
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     store(address)
