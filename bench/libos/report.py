@@ -20,6 +20,7 @@ from bayop.report.page import experiment_page, write_page
 from bayop.report.svg import Drawing
 
 WINDOWS: Final = "windows.jsonl"
+_COMPARED: Final = (TUNED, LIBRARY_OS)
 _METHOD: Final = (
     "QEMU counts every instruction that an emulated machine of one processor executes, sleeps and wake-ups among them, "
     "while `bayop load` asks its service; Linux runs in the same machine. Numbers are medians over machines, of one "
@@ -74,16 +75,16 @@ def headline(rows: Sequence[Cost]) -> str:
     """The least and the greatest factor over tuned Linux of each service, under the loads that both served."""
     said = []
     for app in dict.fromkeys(cost.app for cost in rows):
-        of = {
-            (cost.system, cost.connections, cost.qps): cost.instructions_per_request for cost in rows if cost.app == app
-        }
-        loads = sorted({(connections, qps) for _, connections, qps in of})
-        pairs = [(of.get((TUNED, *load)), of.get((LIBRARY_OS, *load))) for load in loads]
-        factors = [linux / ours for linux, ours in pairs if linux is not None and ours is not None]
+        linux, ours = (_by_load([cost for cost in rows if (cost.app, cost.system) == (app, of)]) for of in _COMPARED)
+        factors = [linux[load] / ours[load] for load in linux.keys() & ours.keys()]
         if factors:
             times = f"{min(factors):.1f} to {max(factors):.1f}" if len(factors) > 1 else f"{factors[0]:.1f}"
             said.append(f"{app}: tuned Linux takes {times} times the instructions of the library OS.")
     return " ".join(said) or "Instructions a request, by service, system and load."
+
+
+def _by_load(rows: Sequence[Cost]) -> Mapping[tuple[int, float], float]:
+    return {(cost.connections, cost.qps): cost.instructions_per_request for cost in rows}
 
 
 def _table(cells: Sequence[Sequence[str]], caption: str) -> str:
