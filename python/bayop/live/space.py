@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from bayop.domains import Choices, Condition, Range, Steps
+from bayop.catalogue import knob_entry
+from bayop.domains import Choices, Condition, Range, Steps, parse_condition
 from bayop.errors import BayopError, InputError, UnsupportedError, no_knob
 from bayop.live.agent.messages import MachineKnob, MachineKnobs
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, RX_USECS, Knob, Space, check_ranges
-from bayop.target.conditions import conditions_of
 
 MOST_VALUES: Final = 10_000
 """The most values of one knob that a search looks through."""
@@ -68,10 +68,16 @@ def agent_space(
         _check_conditions(space, knob_id, conditions)
     return Space(
         tuple(
-            replace(knob, only_with=conditions_of(knob.id) if (own := only_with.get(knob.id)) is None else own)
+            replace(knob, only_with=_conditions_of(knob.id) if (own := only_with.get(knob.id)) is None else own)
             for knob in space.knobs
         )
     )
+
+
+def _conditions_of(knob_id: str) -> tuple[Condition, ...]:
+    """What the catalogue says of a knob; nothing of one that it does not have."""
+    entry = knob_entry(knob_id)
+    return tuple(parse_condition(other, values) for other, values in entry["only_with"].items()) if entry else ()
 
 
 def _check_conditions(space: Space, knob_id: str, conditions: tuple[Condition, ...]) -> None:
