@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayop.domains import Value
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space
+from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space, fastest_setting
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -30,9 +30,9 @@ _DELAY_BEND: Final = 0.5
 
 def typical_delay_us(space: Space, slo: Slo) -> float:
     """The order of the delays that a search is about; what scales the latency and the delays scales it, too."""
-    longest = max((max(k.numbers(), default=0.0) for k in space.knobs if k.id == RX_USECS), default=0.0)
+    delays = next((k.numbers() for k in space.knobs if k.id == RX_USECS), ())
     of_limit = _OF_LIMIT * slo.limit_us
-    return min(of_limit, _OF_LONGEST * longest) if longest > 0.0 else of_limit
+    return min(of_limit, _OF_LONGEST * max(delays)) if len(delays) > 1 else of_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Inputs:
         serving: Share of the queues, and so of the cores, that serve, shape (n,).
         log_load: Logarithm of the load relative to the problem's, log(q / q0), shape (n,).
         known: Coordinates of the knobs that the analytic prior explains, scaled to about 0-1, shape (n, a).
-        unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise, shape (n, b).
+        unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise and 0 at the fastest
+            setting, shape (n, b).
     """
 
     delay_us: Array
@@ -95,6 +96,7 @@ class Encoder:
         self._top_mhz = _highest(self._frequency)
         self._most_queues = _highest(self._queues)
         self._delay_span = float(np.log1p(_highest(self._delay) / self._bend_us))
+        self._origin = self._unknown([fastest_setting(space)])
 
     @property
     def explained(self) -> bool:
@@ -115,16 +117,20 @@ class Encoder:
             )
             if knob is not None and knob.numbers()
         ]
-        others = [axis.coordinates(settings) for axis in self._others]
-        others += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
         return Inputs(
             delay_us=delay_us,
             frequency=frequency,
             serving=_numbers(settings, self._queues, self._most_queues) / self._most_queues,
             log_load=log_load,
             known=np.column_stack(known) if known else np.empty((len(settings), 0)),
-            unknown=np.column_stack(others) if others else np.empty((len(settings), 0)),
+            unknown=self._unknown(settings) - self._origin,
         )
+
+    def _unknown(self, settings: Sequence[Setting]) -> Array:
+        """Coordinates of what no prior explains, from the low ends of the domains on, shape (n, b)."""
+        columns = [axis.coordinates(settings) for axis in self._others]
+        columns += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
+        return np.column_stack(columns) if columns else np.empty((len(settings), 0))
 
 
 def distances(left: Inputs, right: Inputs) -> Array:

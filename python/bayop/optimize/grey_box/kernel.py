@@ -35,7 +35,9 @@ class Correlations:
         known = _squared_distance(left.known, right.known) / _KNOWN_LENGTH**2 + load**2
         if not left.unknown.shape[1]:
             return cls(_matern52(known), None)
-        return cls(_matern52(known), _matern52(_squared_distance(left.unknown, right.unknown) / _UNKNOWN_LENGTH**2))
+        # The difference to the fastest setting: the formulas are about the server with its unknown knobs.
+        alike = _matern52(_squared_distance(left.unknown, right.unknown) / _UNKNOWN_LENGTH**2)
+        return cls(_matern52(known), alike - _of_fastest(left)[:, None] - _of_fastest(right) + 1.0)
 
     def columns(self, index: NDArray[np.intp]) -> Correlations:
         """Those with the points `index` of the right side."""
@@ -44,33 +46,44 @@ class Correlations:
 
 @dataclass(frozen=True, slots=True)
 class ResidualKernel:
-    """Matern 5/2 over all coordinates, in two parts: small over what the prior explains, large over what it does not.
+    """Matern 5/2 in two parts: small over what the prior explains, large over what it does not.
+
+    They are apart, since how far the formulas are off says nothing of a knob that they don't know: only the first
+    has a scale that the data decide about (`Scales`).
 
     Attributes:
         known_sd: Standard deviation (of a logarithm) over the knobs that the prior explains.
-        unknown_sd: The same over all knobs together, for the effect of those that it does not explain.
+        unknown_sd: That of each of two far settings of the others; the effect of one is its difference to the
+            fastest setting.
     """
 
     known_sd: float
     unknown_sd: float
 
     def __call__(self, correlations: Correlations) -> Array:
-        """Covariances."""
-        covariance = self.known_sd**2 * correlations.known
-        if correlations.unknown is not None:
-            # Two points that agree in the unknown knobs share their effect; it cancels only where they differ.
-            covariance = covariance + self.unknown_sd**2 * correlations.unknown
-        return covariance
+        """Covariances of each part, shape (parts, left, right); there is one part where every knob is known."""
+        known = self.known_sd**2 * correlations.known
+        if correlations.unknown is None:
+            return known[None]
+        # Two points that agree in the unknown knobs share their effect.
+        return np.stack([known, self.unknown_sd**2 * correlations.unknown])
 
     def variance(self, at: Inputs) -> Array:
-        """Prior variance at each point, shape (len(at),)."""
-        total = self.known_sd**2 + (self.unknown_sd**2 if at.unknown.shape[1] else 0.0)
-        return np.full(len(at), total)
+        """Prior variance of each part at each point, shape (parts, len(at))."""
+        known = np.full(len(at), self.known_sd**2)
+        if not at.unknown.shape[1]:
+            return known[None]
+        return np.stack([known, 2.0 * self.unknown_sd**2 * (1.0 - _of_fastest(at))])
 
 
 def _squared_distance(left: Array, right: Array) -> Array:
     difference = left[:, None, :] - right[None, :, :]
     return np.asarray((difference**2).sum(axis=-1))
+
+
+def _of_fastest(at: Inputs) -> Array:
+    """How alike points are to the fastest setting in the unknown knobs, where its coordinates are 0."""
+    return _matern52((at.unknown**2).sum(axis=-1) / _UNKNOWN_LENGTH**2)
 
 
 def _matern52(squared: Array) -> Array:

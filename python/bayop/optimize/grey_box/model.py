@@ -72,12 +72,17 @@ class Scales:
     """One hypothesis: what multiplies the believed sizes, for each output.
 
     Attributes:
-        residual: Of the residual's standard deviations.
+        residual: Of the residual's standard deviations over the knobs that the prior explains.
         noise: Of the reported standard deviations of the noise.
     """
 
     residual: tuple[float, ...]
     noise: tuple[float, ...]
+
+    @property
+    def variances(self) -> Array:
+        """What multiplies the variances of a residual's parts, of what is known and of what is not, shape (2, o)."""
+        return np.square([self.residual, (1.0,) * len(self.residual)])
 
 
 class Linearisation:
@@ -102,9 +107,10 @@ class Linearisation:
         self.t0, self.s = mean_function.mean, mean_function.sd**2
         self._rows = [np.flatnonzero(data.output == o) for o in range(len(kernels))]
         alike = Correlations.between(data.inputs, data.inputs)
-        self._residual = np.zeros((len(data.value), len(data.value)))
+        self.parts = 1 if alike.unknown is None else 2
+        self._residual = np.zeros((self.parts, len(data.value), len(data.value)))
         for o, rows in enumerate(self._rows):
-            self._residual[np.ix_(rows, rows)] = self.residual(alike, o)[data.point[rows]]
+            self._residual[:, rows[:, None], rows] = self.residual(alike, o)[:, data.point[rows]]
         self._move(self.t0, *self._at_data(self.t0))
 
     def _move(self, theta: Array, value: Array, jacobian: Array) -> None:
@@ -118,7 +124,9 @@ class Linearisation:
         return self._rows[output]
 
     def residual(self, alike: Correlations, output: int) -> Array:
-        """Covariance of an output's residual at n points with its data, at scale 1, shape (n, the output's data).
+        """Covariance of the parts of an output's residual at n points with its data, at scale 1.
+
+        Its shape is (parts, n, the output's data).
 
         Args:
             alike: Of the n points and those of the data.
@@ -130,7 +138,7 @@ class Linearisation:
         """Covariance of the data that residuals and noise of these sizes make, shape (m, m)."""
         data = self.data
         noise = np.where(data.is_bound, 1.0, np.asarray(scales.noise)[data.output]) * data.sd
-        covariance = np.asarray(scales.residual)[data.output, None] ** 2 * self._residual
+        covariance: Array = np.sum(scales.variances[: self.parts, data.output, None] * self._residual, axis=0)
         np.fill_diagonal(covariance, covariance.diagonal() + noise**2)
         return covariance
 
@@ -183,9 +191,10 @@ class Expansion:
 
     Attributes:
         mean: Prior means, shape (o, n).
-        variance: Their variances, that by the parameters and that of the residual at scale 1, shape (o, n) each.
-        features: For each output what ties it to the data: its derivatives by the parameters, and its residual's
-            covariances with its own data at scale 1, shape (n, p + the output's data).
+        variance: Their variances, that by the parameters, shape (o, n), and that of the residual's parts at scale 1,
+            shape (o, parts, n).
+        features: For each output what ties it to the data: its derivatives by the parameters, and the covariances of
+            its residual's parts with its own data at scale 1, shape (n, p + parts * the output's data).
         between: Covariances with the point `against`, like `variance`.
     """
 
@@ -201,12 +210,12 @@ class Expansion:
         kernels = [linearisation.kernels[o] for o in self.outputs]
         alike = Correlations.between(at, linearisation.data.inputs)
         residuals = [linearisation.residual(alike, o) for o in self.outputs]
-        self.features = [np.hstack(parts) for parts in zip(self.jacobian, residuals, strict=True)]
+        self.features = [np.hstack([slopes, *parts]) for slopes, parts in zip(self.jacobian, residuals, strict=True)]
         self.variance = self.jacobian**2 @ linearisation.s, np.array([k.variance(at) for k in kernels])
         if against is not None:
             alike = Correlations.between(at, against.at)
             shared = ((self.jacobian * linearisation.s) @ against.jacobian[:, 0, :, None])[..., 0]
-            self.between = shared, np.array([k(alike)[:, 0] for k in kernels])
+            self.between = shared, np.array([k(alike)[..., 0] for k in kernels])
 
 
 class Posterior:
@@ -249,23 +258,24 @@ class Posterior:
         means, variances, covariances = [], [], []
         for i, (o, features) in enumerate(zip(expansion.outputs, expansion.features, strict=True)):
             pull, gain = self._of_data(o)
-            scale = self.scales.residual[o] ** 2
+            scale = self.scales.variances[: self.linearisation.parts, o]
             means.append(expansion.mean[i] + features @ pull)
             shared, residual = expansion.variance
             taken = np.einsum("nf,nf->n", features @ gain, features)
-            variances.append(np.maximum(shared[i] + scale * residual[i] - taken, 1e-12))
+            variances.append(np.maximum(shared[i] + scale @ residual[i] - taken, 1e-12))
             if expansion.against is not None:
                 shared, residual = expansion.between
                 taken = features @ (gain @ expansion.against.features[i][0])
-                covariances.append(shared[i] + scale * residual[i] - taken)
+                covariances.append(shared[i] + scale @ residual[i] - taken)
         return np.array(means), np.array(variances), np.array(covariances) if covariances else None
 
     def _of_data(self, output: int) -> tuple[Array, Array]:
         """What the data make of an output's features f: f times the first more mean, and f G f' less variance."""
         if output not in self._learned:
             model = self.linearisation
-            own = self.scales.residual[output] ** 2 * np.eye(len(model.data.value))[model.rows(output)]
-            cross = np.vstack([model.s[:, None] * model.jacobian.T, own])
+            own = np.eye(len(model.data.value))[model.rows(output)]
+            parts = [scale * own for scale in self.scales.variances[: model.parts, output]]
+            cross = np.vstack([model.s[:, None] * model.jacobian.T, *parts])
             white = self._factor.whiten(cross)
             self._learned[output] = cross @ self._weights, white @ white.T
         return self._learned[output]

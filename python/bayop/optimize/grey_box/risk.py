@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from bayop.optimize.grey_box.belief import Belief
 from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.seen import Seen
 from bayop.slo import Slo
+
+# An unknown knob is expected to change nothing: the demand is that of what met the SLO, but for the arithmetic.
+_NO_MORE: Final = 1e-9
 
 
 class Risk:
@@ -85,5 +89,5 @@ class Risk:
 
         Cores keep up where they are surely below the gate, or loaded no more than where the SLO was met.
         """
-        stable = (belief.stable >= self._caution.overload) | (belief.demand <= 1.0)
+        stable = (belief.stable >= self._caution.overload) | (belief.demand <= 1.0 + _NO_MORE)
         return np.asarray(stable & (belief.clear >= self._caution.clear))

@@ -8,9 +8,9 @@ from bayop.optimize.grey_box.inputs import Encoder, distances, typical_delay_us
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space
 
-DELAY = Knob(RX_USECS, Steps(0, 400, 2), auto=True)
+DELAY = Knob(RX_USECS, Steps(0, 400, 2), auto=True, safest="low")
 FREQUENCY = Knob(FREQ_MHZ, Choices((1300, 2900)))
-CAP = Knob("power.cap_w", Steps(60, 120, 5))
+CAP = Knob("power.cap_w", Steps(60, 120, 5), safest="high")
 GOVERNOR = Knob("idle.governor", Choices(("menu", "teo")))
 TYPICAL_US = 50.0
 
@@ -52,7 +52,7 @@ def test_other_knobs_are_scaled_numbers_and_one_column_for_each_name() -> None:
     known, unknown = encode(
         space, {"power.cap_w": 60, "idle.governor": "menu"}, {"power.cap_w": 120, "idle.governor": "teo"}
     )
-    assert unknown == [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    assert unknown == [[-1.0, 1.0, -1.0], [0.0, 0.0, 0.0]], "where a search begins is 0"
     assert known[0] == known[1], "what is not in the space does not differ"
 
 
@@ -68,7 +68,7 @@ def test_rows_are_the_same_points() -> None:
         [{"power.cap_w": w} for w in (60, 90, 120)], np.array([0.1, 0.2, 0.3])
     )
     rows = inputs.rows(np.array([2, 0]))
-    assert rows.unknown.tolist() == [[1.0], [0.0]]
+    assert rows.unknown.tolist() == [[0.0], [-1.0]]
     assert rows.log_load.tolist() == [0.3, 0.1]
 
 
@@ -90,6 +90,8 @@ def test_what_is_typical_scales_with_the_limit_and_the_longest_delay() -> None:
     assert typical_delay_us(Space((CAP,)), Slo(0.99, 1e6)) == pytest.approx(
         1000.0 * typical_delay_us(Space((CAP,)), Slo(0.99, 1e3))
     )
+    one_delay = Space((Knob(RX_USECS, Steps(2, 2, 1)),))
+    assert typical_delay_us(one_delay, Slo(0.99, 500.0)) == typical_delay_us(Space((CAP,)), Slo(0.99, 500.0))
 
 
 def test_the_distance_is_that_of_all_coordinates_together() -> None:

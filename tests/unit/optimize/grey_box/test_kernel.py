@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,22 +22,32 @@ def inputs(seed: int, n: int, unknown: int) -> Inputs:
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3))
 def test_is_a_covariance(seed: int, n: int, unknown: int) -> None:
     at = inputs(seed, n, unknown)
-    covariance = KERNEL(Correlations.between(at, at))
-    assert np.allclose(covariance, covariance.T)
-    assert np.linalg.eigvalsh(covariance).min() > -1e-9
-    assert np.allclose(np.diag(covariance), KERNEL.variance(at))
+    parts = KERNEL(Correlations.between(at, at))
+    assert len(parts) == (2 if unknown else 1)
+    for covariance, variance in zip(parts, KERNEL.variance(at), strict=True):
+        assert np.allclose(covariance, covariance.T)
+        assert np.linalg.eigvalsh(covariance).min() > -1e-9
+        assert np.allclose(np.diag(covariance), variance)
 
 
 def test_what_a_prior_explains_leaves_little_behind() -> None:
-    assert KERNEL.variance(inputs(0, 1, 0))[0] == pytest.approx(0.01)
-    assert KERNEL.variance(inputs(0, 1, 1))[0] == pytest.approx(0.26)
+    far = replace(inputs(0, 1, 1), unknown=np.full((1, 1), 100.0))
+    assert KERNEL.variance(inputs(0, 1, 0)).tolist() == [[pytest.approx(0.01)]]
+    assert KERNEL.variance(far)[:, 0].tolist() == pytest.approx([0.01, 2 * 0.5**2])
+
+
+def test_what_the_formulas_do_not_know_changes_nothing_at_the_fastest_setting() -> None:
+    at = inputs(3, 4, 2)
+    fastest = replace(at, unknown=np.zeros((4, 2)))
+    assert np.allclose(KERNEL.variance(fastest)[1], 0.0)
+    assert np.allclose(KERNEL(Correlations.between(at, fastest))[1], 0.0)
 
 
 def test_loads_far_apart_share_little() -> None:
     none, same = np.zeros(2), np.zeros((2, 2))
     near = Inputs(none, none, np.ones(2), np.array([0.0, 0.1]), same, np.zeros((2, 0)))
     far = Inputs(none, none, np.ones(2), np.array([0.0, 2.0]), same, np.zeros((2, 0)))
-    shared = [KERNEL(Correlations.between(at, at))[0, 1] for at in (near, far)]
+    shared = [KERNEL(Correlations.between(at, at))[0, 0, 1] for at in (near, far)]
     assert shared[0] > 0.9 * 0.01 > 0.1 * 0.01 > shared[1]
 
 
@@ -43,4 +55,4 @@ def test_loads_far_apart_share_little() -> None:
 def test_some_of_the_points_are_as_alike_as_before(unknown: int) -> None:
     left, right, some = inputs(1, 4, unknown), inputs(2, 5, unknown), np.array([3, 3, 0])
     all_ = KERNEL(Correlations.between(left, right))
-    assert np.array_equal(KERNEL(Correlations.between(left, right).columns(some)), all_[:, some])
+    assert np.array_equal(KERNEL(Correlations.between(left, right).columns(some)), all_[..., some])

@@ -66,7 +66,7 @@ Y = np.array([0.2, 0.5, 1.4])
 
 def covariance(left: Array, right: Array) -> Array:
     """Of the first output's residual at the points `left` and `right`."""
-    return KERNELS[0](Correlations.between(at(left), at(right)))
+    return np.asarray(KERNELS[0](Correlations.between(at(left), at(right))).sum(axis=0))
 
 
 def test_a_linear_mean_gives_the_textbook_process() -> None:
@@ -74,7 +74,7 @@ def test_a_linear_mean_gives_the_textbook_process() -> None:
     new = np.array([0.25, 2.0])
     joint = SLOPE_SD**2 * np.outer(X, X) + covariance(X, X) + 0.05**2 * np.eye(3)
     cross = SLOPE_SD**2 * np.outer(new, X) + covariance(new, X)
-    own = SLOPE_SD**2 * new**2 + KERNELS[0].variance(at(new))
+    own = SLOPE_SD**2 * new**2 + KERNELS[0].variance(at(new)).sum(axis=0)
     gain = cross @ np.linalg.inv(joint)
     mean, sd = model.predict(new, [0])
     assert np.allclose(mean[0], 0.5 * new + gain @ (Y - 0.5 * X))
@@ -113,6 +113,25 @@ def test_the_covariance_of_two_points_is_that_of_the_textbook() -> None:
     found = model.posterior.predict(expansion)[2]
     assert found is not None
     assert np.allclose(found[0], (own - cross_new @ np.linalg.inv(joint) @ cross_other.T)[:, 0])
+
+
+def test_a_hypothesis_multiplies_what_the_formulas_miss_but_not_what_they_do_not_know() -> None:
+    def with_unknown(x: Array) -> Inputs:
+        return replace(at(x), unknown=x[:, None])
+
+    kernel, new = ResidualKernel(0.3, 0.5), np.array([0.25, 2.0])
+    observed = replace(data(X, Y, output=0, sd=0.05), inputs=with_unknown(X))
+    posterior = Model([kernel, kernel], observed, Scales(residual=(3.0, 1.0), noise=(1.0, 1.0))).posterior
+    expansion = Expansion(posterior.linearisation, with_unknown(new), [0])
+
+    def prior(left: Array, right: Array) -> Array:
+        known, unknown = kernel(Correlations.between(with_unknown(left), with_unknown(right)))
+        return np.asarray(SLOPE_SD**2 * np.outer(left, right) + 9.0 * known + unknown)
+
+    gain = prior(new, X) @ np.linalg.inv(prior(X, X) + 0.05**2 * np.eye(3))
+    mean, variance, _ = posterior.predict(expansion)
+    assert np.allclose(mean[0], 0.5 * new + gain @ (Y - 0.5 * X))
+    assert np.allclose(variance[0], np.diag(prior(new, new) - gain @ prior(X, new)))
 
 
 def test_a_hypothesis_multiplies_noise_and_residual_but_no_bound() -> None:

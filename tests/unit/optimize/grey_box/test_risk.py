@@ -75,6 +75,7 @@ def test_the_gate_moves_on_with_the_utilization_that_met_the_slo() -> None:
 def test_what_loads_the_cores_no_more_than_what_met_the_slo_is_stable() -> None:
     risk = risk_after(window(at(2), 50, utilization=0.9))
     assert is_allowed(risk, belief(stable=0.2, demand=0.99))
+    assert is_allowed(risk, belief(stable=0.2, demand=1.0 + 1e-14)), "no more, but for the arithmetic"
     assert not is_allowed(risk, belief(stable=0.2, demand=1.01))
 
 

@@ -10,15 +10,29 @@ import numpy as np
 import pytest
 from tests.support.searches import best_power_w
 
-from bayop.domains import Steps
+from bayop.domains import Range, Steps
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.objective import Objective
 from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.grey_box.caution import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting
+from bayop.slo import Slo
+from bayop.space import (
+    AUTO,
+    DEFER_HARD_IRQS,
+    FREQ_MHZ,
+    GRO_FLUSH_TIMEOUT_US,
+    RX_USECS,
+    Knob,
+    Setting,
+    Space,
+    fastest_setting,
+)
 from bayop.testing.fakes import FakeServer, Shape, make_problem, nic_and_cpu_space, papers_space
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import TwinTarget
 
 SPACE = papers_space()
 
@@ -395,6 +409,26 @@ def test_with_small_steps_no_great_promise_is_worth_a_risk(small_steps: bool, wo
         optimizer.tell(Observation(asked.setting, window, problem.qps))
     assert max(latencies_us) <= worst_us
     assert optimizer.incumbent() == {"power.cap_w": 90}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_knobs_that_no_formula_knows_do_not_hide_what_a_frequency_saves(seed: int) -> None:
+    """On a server of another physics, with three frequencies far apart."""
+    profile, slo, qps = load_profile("linux-memcached"), Slo.parse("p99<250us"), 400_000.0
+    knobs = (DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US)
+    server = TwinTarget(profile, qps=qps, seed=seed, requests=15_000, knobs=knobs)
+    domains = {
+        RX_USECS: Range(2, 2),
+        FREQ_MHZ: Range(1200, 2800, 800),
+        DEFER_HARD_IRQS: Range(0, 3),
+        GRO_FLUSH_TIMEOUT_US: Range(0, 200, 50),
+    }
+    space = server.space.within(domains).without_auto()
+    problem = Problem(space, slo, Objective.parse("power", slo), qps)
+    result = run_search(server, problem, GreyBox(problem), max_trials=15)
+    truths = [server.truth(setting) for setting in space.settings()]
+    assert result.setting is not None
+    assert server.truth(result.setting)["power_w"] < 1.05 * min(t["power_w"] for t in truths if slo.met_by(t))
 
 
 def test_the_order_in_which_limits_are_written_is_no_matter() -> None:
