@@ -37,6 +37,8 @@ class Machine:
         kernel: In place of the lab's own.
         in_turns: Its CPUs are emulated in turns, by one thread: slower, but QEMU does not always follow a kernel that
             patches its own code on several (Linux 6.12 died of an int3 when a tracepoint came and went).
+        tap: A device that QEMU makes on the host, as root, for the other end of a second network card: virtio-net with
+            a pair of queues for each CPU, over which it spreads by an indirection table.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class Machine:
         progress: Callable[[str], None] = lambda _: None,
         kernel: Kernel | None = None,
         in_turns: bool = False,
+        tap: str | None = None,
     ) -> None:
         require()
         self._kernel = kernel
         self._in_turns = in_turns
+        self._tap = tap
         self.ports = Ports()
         self._files = files or Files()
         self._terminal = terminal
@@ -102,7 +106,9 @@ class Machine:
     def _switch_on(self, images: Images) -> subprocess.Popen[bytes]:
         with (self._folder / "qemu.log").open("wb") as log:
             self._qemu = subprocess.Popen(
-                command_line(images, self._folder, self.ports, terminal=self._terminal, in_turns=self._in_turns),
+                command_line(
+                    images, self._folder, self.ports, terminal=self._terminal, in_turns=self._in_turns, tap=self._tap
+                ),
                 stdin=None if self._terminal else subprocess.DEVNULL,
                 stderr=log,
             )

@@ -27,7 +27,7 @@ class Ports:
 
 
 def command_line(
-    images: Images, folder: Path, ports: Ports, *, terminal: bool, in_turns: bool = False
+    images: Images, folder: Path, ports: Ports, *, terminal: bool, in_turns: bool = False, tap: str | None = None
 ) -> Sequence[str]:
     """How to start the machine.
 
@@ -37,11 +37,17 @@ def command_line(
         ports: Which ports of the host to forward.
         terminal: Its console is this terminal instead of `console.log`.
         in_turns: One thread emulates all CPUs.
+        tap: The host's end of a second network card, with a pair of queues for each CPU; none without one.
     """
     forwards = ",".join(
         f"hostfwd={protocol}:127.0.0.1:{host}-{_GUEST_ADDRESS}:{guest}"
         for (protocol, guest), host in zip(_FORWARDED, astuple(ports), strict=True)
     )
+    # Of what QEMU has, only a tap device brings several queues.
+    queues = [
+        *("-netdev", f"tap,id=queues,ifname={tap},queues={CPUS},script=no,downscript=no,vhost=off"),
+        *("-device", f"virtio-net-pci,netdev=queues,mq=on,rss=on,vectors={2 * CPUS + 2}"),
+    ]
     return [
         # QEMU dies with the thread that started it: no machine outlives a test run, however that ends.
         *(tool("setpriv"), "--pdeathsig", "KILL"),
@@ -54,6 +60,7 @@ def command_line(
         *("-append", "console=ttyS0 quiet panic=-1"),
         *("-device", "pc-testdev", "-acpitable", f"file={images.acpi_table}"),
         *("-netdev", f"user,id=net,{forwards}", "-device", "e1000e,netdev=net"),
+        *(queues if tap else ()),
         *("-drive", f"file={folder / 'disk.img'},format=raw,if=none,id=disk", "-device", "virtio-blk,drive=disk"),
         *("-chardev", f"socket,id=agent,path={folder / 'guest-agent'},server=on,wait=off"),
         *("-device", "virtio-serial", "-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"),

@@ -37,7 +37,7 @@ fn is_of_the_kernel(control: &Control) -> bool {
     let plain = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     match control {
         Control::File { path } => plain(path) && ["sys/", "proc/", "dev/"].iter().any(|top| path.starts_with(top)),
-        Control::Coalesce { device, .. } | Control::Napi { device, .. } => {
+        Control::Coalesce { device, .. } | Control::Napi { device, .. } | Control::Indirection { device } => {
             plain(device) && Path::new(device).components().count() == 1 && !device.contains('/')
         }
         Control::Msr { .. } | Control::DmaLatency => true,

@@ -83,13 +83,13 @@ fn machines() -> impl Iterator<Item = String> {
     fs::read_dir(MACHINES).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
 }
 
-/// The file of a control; none for those that are set by netlink.
+/// The file of a control; none for those that are set by netlink or ioctl.
 fn file(control: &Control) -> Option<String> {
     match control {
         Control::File { path } => Some(on_a_server(path)),
         Control::Msr { cpu, .. } => Some(format!("/dev/cpu/{cpu}/msr")),
         Control::DmaLatency => Some("/dev/cpu_dma_latency".to_owned()),
-        Control::Coalesce { .. } | Control::Napi { .. } => None,
+        Control::Coalesce { .. } | Control::Napi { .. } | Control::Indirection { .. } => None,
     }
 }
 

@@ -18,19 +18,19 @@ const MACHINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/machine
 /// The machines that were recorded for their knobs, and what each does not have.
 const MISSING: [(&str, &[&str]); 9] = [
     ("intel-acpi-cpufreq", &["nic.rx_frames", "nic.adaptive_rx", "cpu.epp", "napi.irq_suspend_timeout_us"]),
-    ("intel-pstate-active", &["nic.rx_frames", "cpu.perf_ctl_mhz", "napi.irq_suspend_timeout_us"]),
-    ("intel-pstate-passive", &["nic.rx_frames", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"]),
-    ("amd-pstate-active", &["cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"]),
     (
-        "amd-pstate-passive",
-        &["cpu.epp", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us", "napi.irq_suspend_timeout_us"],
+        "intel-pstate-active",
+        &["nic.rx_frames", "nic.combined_queues", "cpu.perf_ctl_mhz", "napi.irq_suspend_timeout_us"],
     ),
     (
-        "amd-pstate-guided",
+        "intel-pstate-passive",
+        &["nic.rx_frames", "nic.combined_queues", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"],
+    ),
+    ("amd-pstate-active", &["nic.combined_queues", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"]),
+    (
+        "amd-pstate-passive",
         &[
-            "nic.rx_frames",
-            "nic.tx_usecs",
-            "nic.adaptive_rx",
+            "nic.combined_queues",
             "cpu.epp",
             "cpu.perf_ctl_mhz",
             "power.cap_w",
@@ -38,7 +38,24 @@ const MISSING: [(&str, &[&str]); 9] = [
             "napi.irq_suspend_timeout_us",
         ],
     ),
-    ("altra-cppc", &["cpu.epp", "cpu.boost", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"]),
+    (
+        "amd-pstate-guided",
+        &[
+            "nic.rx_frames",
+            "nic.tx_usecs",
+            "nic.adaptive_rx",
+            "nic.combined_queues",
+            "cpu.epp",
+            "cpu.perf_ctl_mhz",
+            "power.cap_w",
+            "power.cap_window_us",
+            "napi.irq_suspend_timeout_us",
+        ],
+    ),
+    (
+        "altra-cppc",
+        &["nic.combined_queues", "cpu.epp", "cpu.boost", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"],
+    ),
     (
         "graviton-ena",
         &[
@@ -56,7 +73,18 @@ const MISSING: [(&str, &[&str]); 9] = [
             "napi.irq_suspend_timeout_us",
         ],
     ),
-    ("kvm-virtio", &["cpu.freq_mhz", "cpu.epp", "cpu.boost", "cpu.perf_ctl_mhz", "power.cap_w", "power.cap_window_us"]),
+    (
+        "kvm-virtio",
+        &[
+            "nic.combined_queues",
+            "cpu.freq_mhz",
+            "cpu.epp",
+            "cpu.boost",
+            "cpu.perf_ctl_mhz",
+            "power.cap_w",
+            "power.cap_window_us",
+        ],
+    ),
 ];
 
 struct Machine {

@@ -96,6 +96,7 @@ MISSING = {
     "nic.rx_frames": ("no network driver has rx-frames", "ethtool -c eth0 | grep -q 'rx-frames:.*n/a'"),
     "nic.tx_usecs": ("no network driver has tx-usecs", "ethtool -c eth0 | grep -q 'tx-usecs:.*n/a'"),
     "nic.adaptive_rx": ("no network driver has adaptive-rx", "ethtool -c eth0 | grep -q 'Adaptive RX: n/a'"),
+    "nic.combined_queues": ("does not tell its indirection table", "! ethtool -x eth0"),
     "cpu.epp": ("no energy-performance preference", f"! test -e {POLICIES[0]}/energy_performance_preference"),
     "cpu.boost": ("does not let boost be switched", f"! test -e {CPU}/cpufreq/boost"),
     "cpu.perf_ctl_mhz": (  # MSR_PLATFORM_INFO: QEMU says nothing about ratios

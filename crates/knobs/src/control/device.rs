@@ -7,7 +7,7 @@ impl Control {
     /// The name of the network device, where it is one's.
     pub fn device(&self) -> Option<&str> {
         match self {
-            Self::Coalesce { device, .. } | Self::Napi { device, .. } => Some(device),
+            Self::Coalesce { device, .. } | Self::Napi { device, .. } | Self::Indirection { device } => Some(device),
             Self::File { path } => part(path, NET),
             Self::Msr { .. } | Self::DmaLatency => None,
         }
@@ -17,7 +17,9 @@ impl Control {
     pub fn of(&self, name: &str) -> Self {
         let mut control = self.clone();
         match &mut control {
-            Self::Coalesce { device, .. } | Self::Napi { device, .. } => *device = name.to_owned(),
+            Self::Coalesce { device, .. } | Self::Napi { device, .. } | Self::Indirection { device } => {
+                *device = name.to_owned();
+            }
             Self::File { path } => {
                 if let Some(device) = part(path, NET) {
                     *path = path.replacen(&format!("{NET}/{device}/"), &format!("{NET}/{name}/"), 1);
@@ -78,6 +80,7 @@ mod tests {
         {
             assert!(!Control::file(path).is_within(), "{path}");
         }
+        assert!(!Control::Indirection { device: "../eth0".to_owned() }.is_within());
         assert!(!nic("../../v").is_within() && !nic("..").is_within() && !nic("").is_within());
     }
 
@@ -88,11 +91,13 @@ mod tests {
             queue: Some(1),
             parameter: CoalesceParameter::RxUsecs,
         };
+        let table = |device: &str| Control::Indirection { device: device.to_owned() };
         let file = |device: &str| Control::file(format!("sys/class/net/{device}/gro_flush_timeout"));
         let cap = Control::file("sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw");
         let governor = Control::file("sys/devices/system/cpu/cpufreq/policy0/scaling_governor");
         for (control, device, answers, renamed) in [
             (nic("eth0"), Some("eth0"), "eth0", nic("eth9")),
+            (table("eth0"), Some("eth0"), "eth0", table("eth9")),
             (file("eth0"), Some("eth0"), "eth0", file("eth9")),
             (cap.clone(), None, "intel-rapl:0", cap),
             (governor.clone(), None, "the processors", governor),

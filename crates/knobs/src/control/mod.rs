@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
-use crate::network::{CoalesceParameter, NapiParameter};
+use crate::network::{CoalesceParameter, Indirection, NapiParameter};
 use crate::sysfs::NET;
 use bayop_core::{Error, Result};
 
@@ -46,6 +46,12 @@ pub enum Control {
         queue: u32,
         /// Which parameter.
         parameter: NapiParameter,
+    },
+    /// The table by which a network device spreads what it receives over its queues: the queues of all entries, such as
+    /// `128: 0 1` for a table of 128 that has them in turns.
+    Indirection {
+        /// Such as `eth0`.
+        device: String,
     },
     /// A model-specific register of a CPU, in hexadecimal with `0x`.
     Msr {
@@ -95,6 +101,7 @@ impl Control {
                         .hint("kernel 6.13 or newer")
                 })
             }
+            Self::Indirection { device } => Ok(host.network().indirection(device)?.to_string()),
             Self::Msr { cpu, register } => Ok(format!("{:#x}", msr::read(host, *cpu, *register)?)),
             Self::DmaLatency => Ok(host.dma_latency().held()),
         }
@@ -116,6 +123,10 @@ impl Control {
                 .map_err(|_| Error::cannot_use(text, "the value must be a whole number"))
                 .and_then(|value| host.network().set_napi(device, *queue, *parameter, value))
                 .map_err(|error| error.value(text).at(self)),
+            Self::Indirection { device } => text
+                .parse()
+                .and_then(|table| host.network().set_indirection(device, &table))
+                .map_err(|error: Error| error.value(text).at(self)),
             Self::Msr { cpu, register } => msr::parse(text).and_then(|value| msr::write(host, *cpu, *register, value)),
             Self::DmaLatency => host.dma_latency().request(text),
         }
@@ -144,6 +155,7 @@ impl Control {
                 quoted(text)
             ),
             Self::Napi { device, queue, parameter } => napi_command(device, *queue, *parameter, text),
+            Self::Indirection { device } => indirection_command(device, text),
             Self::Msr { cpu, register } => format!("wrmsr -p {cpu} {register:#x} {}", quoted(text)),
             Self::DmaLatency => dma_latency::command(text),
         }
@@ -167,6 +179,14 @@ fn napi_command(device: &str, queue: u32, parameter: NapiParameter, text: &str) 
     format!(r#"{ynl} --do napi-set --json "{{\"id\": {id}, \"{name}\": {text}}}""#)
 }
 
+/// Not every table is one that ethtool makes.
+fn indirection_command(device: &str, text: &str) -> String {
+    match text.parse::<Indirection>().ok().and_then(|table| table.ethtool()) {
+        Some(arguments) => format!("ethtool -X {} {arguments}", quoted(device)),
+        None => format!("# ethtool has no command for the indirection table '{text}' of {device}"),
+    }
+}
+
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -181,6 +201,7 @@ impl fmt::Display for Control {
             Self::Napi { device, queue, parameter } => {
                 write!(f, "{device}/rx-{queue} {}", parameter.netlink_name())
             }
+            Self::Indirection { device } => write!(f, "{device} indirection table"),
             Self::Msr { cpu, register } => write!(f, "register {register:#x} of CPU {cpu}"),
             Self::DmaLatency => f.write_str("/dev/cpu_dma_latency"),
         }
@@ -224,6 +245,12 @@ mod tests {
                 "8",
                 "ethtool --per-queue eth0 queue_mask 0x2000000000 --coalesce rx-usecs 8",
             ),
+            (Control::Indirection { device: "eth0".to_owned() }, "128: 0 1", "ethtool -X eth0 equal 2"),
+            (
+                Control::Indirection { device: "eth0".to_owned() },
+                "4: 1 0",
+                "# ethtool has no command for the indirection table '4: 1 0' of eth0",
+            ),
             (Control::Msr { cpu: 0, register: 0x199 }, "0x1d00", "wrmsr -p 0 0x199 0x1d00"),
         ] {
             assert_eq!(control.command(text), command);
@@ -246,6 +273,7 @@ mod tests {
             coalesce(None, CoalesceParameter::AdaptiveRx),
             coalesce(Some(3), CoalesceParameter::RxUsecs),
             Control::Napi { device: "eth0".to_owned(), queue: 1, parameter: NapiParameter::DeferHardIrqs },
+            Control::Indirection { device: "eth0".to_owned() },
             Control::Msr { cpu: 3, register: 0x199 },
             Control::DmaLatency,
         ] {

@@ -12,6 +12,7 @@ mod napi;
 mod perf_ctl;
 mod policy;
 mod powercap;
+mod queues;
 
 use crate::catalogue::{Entry, entry};
 use crate::control::Write;
@@ -84,6 +85,7 @@ const KINDS: &[&dyn Kind] = &[
         adaptive: CoalesceParameter::AdaptiveRx,
         queue: "rx-",
     },
+    &queues::CombinedQueues,
     &frequency::Pinned,
     &epp::Epp,
     &boost::Boost,

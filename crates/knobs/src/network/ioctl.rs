@@ -1,5 +1,5 @@
-//! Coalescing by the SIOCETHTOOL ioctl (include/uapi/linux/ethtool.h): the only way to one queue, and to a device on
-//! kernels before 5.6.
+//! The SIOCETHTOOL ioctl (include/uapi/linux/ethtool.h). Coalescing: the only way to one queue, and to a device on
+//! kernels before 5.6. The indirection table: the only way to set it on kernels before 6.17.
 
 use std::io;
 use std::net::UdpSocket;
@@ -10,6 +10,9 @@ use super::{CoalesceParameter, Coalescing};
 const ETHTOOL_GCOALESCE: u32 = 0x0e;
 const ETHTOOL_SCOALESCE: u32 = 0x0f;
 const ETHTOOL_PERQUEUE: u32 = 0x4b;
+const ETHTOOL_GRXRINGS: u32 = 0x2d;
+const ETHTOOL_GRXFHINDIR: u32 = 0x38;
+const ETHTOOL_SRXFHINDIR: u32 = 0x39;
 
 /// Queues that one call can name (MAX_NUM_QUEUE), in bits of 32-bit words.
 const QUEUES: u32 = 4096;
@@ -28,6 +31,21 @@ struct PerQueue {
 }
 
 type Words = [u32; COALESCE_WORDS];
+
+/// `struct ethtool_rxfh_indir` before its entries: its command and how many there are.
+const INDIRECTION_HEAD: usize = 2;
+
+/// `struct ethtool_rxnfc`, of which the number of receive queues takes the first three fields.
+#[repr(C)]
+struct RxNfc {
+    command: u32,
+    flow_type: u32,
+    data: u64,
+    rest: [u64; RXNFC_REST],
+}
+
+/// `struct ethtool_rx_flow_spec` and what follows it, in 64-bit words.
+const RXNFC_REST: usize = 22;
 
 /// Where a parameter stands in `struct ethtool_coalesce`.
 fn position(parameter: CoalesceParameter) -> usize {
@@ -78,8 +96,36 @@ fn call_coalesce(device: &str, queue: Option<u32>, command: u32, mut words: Word
     Ok(request.coalesce)
 }
 
+/// The queue of each entry of a device's indirection table: of the one that all traffic goes by for which nobody made
+/// another (an RSS context).
+pub(super) fn indirection(device: &str) -> io::Result<Vec<u32>> {
+    // A request without room for entries is told how many there are.
+    let mut request = vec![ETHTOOL_GRXFHINDIR, 0];
+    call(device, &mut request[..])?;
+    let size = request[1];
+    request.resize(INDIRECTION_HEAD + size as usize, 0);
+    call(device, &mut request[..])?;
+    if request[1] != size {
+        return Err(io::Error::other(format!("its table had {size} entries, and has {} now", request[1])));
+    }
+    Ok(request.split_off(INDIRECTION_HEAD))
+}
+
+/// Sets that table: the hash key and the other tables stay (net/ethtool/ioctl.c, ethtool_set_rxfh_indir).
+pub(super) fn set_indirection(device: &str, queues: &[u32]) -> io::Result<()> {
+    let head = [ETHTOOL_SRXFHINDIR, queues.len() as u32];
+    call(device, &mut [&head[..], queues].concat()[..])
+}
+
+/// How many receive queues a device has open.
+pub(super) fn receive_queues(device: &str) -> io::Result<u32> {
+    let mut request = RxNfc { command: ETHTOOL_GRXRINGS, flow_type: 0, data: 0, rest: [0; RXNFC_REST] };
+    call(device, &mut request)?;
+    u32::try_from(request.data).map_err(|_| io::Error::other(format!("it says it has {} receive queues", request.data)))
+}
+
 /// Calls SIOCETHTOOL with an ethtool command's structure, which the kernel reads and overwrites.
-fn call<T>(device: &str, data: &mut T) -> io::Result<()> {
+fn call<T: ?Sized>(device: &str, data: &mut T) -> io::Result<()> {
     // SAFETY: `ifreq` is plain data, for which all bytes zero are a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if device.len() >= request.ifr_name.len() {
@@ -91,7 +137,7 @@ fn call<T>(device: &str, data: &mut T) -> io::Result<()> {
     request.ifr_ifru.ifru_data = std::ptr::from_mut(data).cast();
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     // SAFETY: the request outlives the call and points to `data`, whose layout is that of the command in its first
-    // word: the kernel reads and writes no more than the structure of that command.
+    // word, with as many entries as it says: the kernel reads and writes no more than the structure of that command.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, std::ptr::from_mut(&mut request)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -139,5 +185,7 @@ mod tests {
     fn the_kernels_structures_have_their_sizes() {
         // include/uapi/linux/ethtool.h: 23 words, and behind 130 words of a request for a queue.
         assert_eq!((size_of::<Words>(), size_of::<PerQueue>()), (23 * 4, (130 + 23) * 4));
+        // The number of receive queues behind two words, in a structure of 192 bytes.
+        assert_eq!((std::mem::offset_of!(RxNfc, data), size_of::<RxNfc>()), (8, 192));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network, ethtool, ioctl, netdev};
+use super::{CoalesceParameter, Coalescing, Indirection, Napi, NapiParameter, Network, ethtool, ioctl, netdev};
 use crate::refusal::kind;
 use bayop_core::{Error, Result, reason};
 
@@ -37,6 +37,20 @@ impl Network for Live {
         netdev::set(id, parameter, value).map_err(|error| {
             refusal(&format!("take {} {value}", parameter.netlink_name()), &error).at(format!("{device}/rx-{queue}"))
         })
+    }
+
+    fn indirection(&self, device: &str) -> Result<Indirection> {
+        let table = ioctl::indirection(device);
+        table.map_err(|error| refusal("tell its indirection table", &error).at(device)).and_then(Indirection::new)
+    }
+
+    fn set_indirection(&self, device: &str, table: &Indirection) -> Result<()> {
+        let set = ioctl::set_indirection(device, table.queues());
+        set.map_err(|error| refusal("take the indirection table", &error).at(device))
+    }
+
+    fn receive_queues(&self, device: &str) -> Result<u32> {
+        ioctl::receive_queues(device).map_err(|error| refusal("tell how many receive queues it has", &error).at(device))
     }
 }
 

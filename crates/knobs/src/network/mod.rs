@@ -1,4 +1,4 @@
-//! Interrupt coalescing and NAPI deferral of network devices: one seam, with the kernel behind it on a live machine
+//! Interrupt coalescing, NAPI deferral and indirection tables of network devices: one seam, with the kernel behind it on a live machine
 //! and files on a recorded one.
 
 mod attribute;
@@ -6,6 +6,7 @@ pub(crate) mod device;
 mod ethtool;
 mod genetlink;
 pub mod identity;
+mod indirection;
 mod ioctl;
 mod live;
 mod netdev;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use bayop_core::{Error, Result};
 
+pub(crate) use indirection::Indirection;
 pub(crate) use live::Live;
 pub(crate) use recorded::Recorded;
 
@@ -88,6 +90,15 @@ pub(crate) trait Network: Debug + Send + Sync {
 
     /// Sets one parameter of the NAPI instance of a receive queue.
     fn set_napi(&self, device: &str, queue: u32, parameter: NapiParameter, value: u64) -> Result<()>;
+
+    /// The table by which a device spreads what it receives over its queues.
+    fn indirection(&self, device: &str) -> Result<Indirection>;
+
+    /// Replaces that table, and leaves the hash key and what other tables there are.
+    fn set_indirection(&self, device: &str, table: &Indirection) -> Result<()>;
+
+    /// How many receive queues a device has open.
+    fn receive_queues(&self, device: &str) -> Result<u32>;
 
     /// The NAPI instance of a receive queue.
     fn napi(&self, device: &str, queue: u32) -> Result<Napi> {

@@ -3,6 +3,7 @@
 //! ```toml
 //! per_queue = true
 //! resolution_us = 50
+//! indirection = "128: 0 1"
 //!
 //! [[queue]]
 //! rx_usecs = 50
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network};
+use super::{CoalesceParameter, Coalescing, Indirection, Napi, NapiParameter, Network};
 use crate::catalogue;
 use crate::network::device::driver;
 use crate::overwrite::overwrite;
@@ -44,6 +45,9 @@ struct Device {
     /// The step of a device that tells its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution_us: Option<u32>,
+    /// The table by which it spreads what it receives over the queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indirection: Option<Indirection>,
     #[serde(default, rename = "queue")]
     queues: Vec<Queue>,
 }
@@ -92,7 +96,12 @@ pub(crate) fn record(network: &dyn Network, device: &str, has_driver: bool) -> O
     let count = (each.len() as u32).max(last_napi).max(u32::from(whole.is_some()));
     let coalescing = |queue: u32| each.get(queue as usize).or(whole.as_ref()).cloned().unwrap_or_default();
     let queues = (0..count).map(|queue| Queue { coalescing: coalescing(queue), napi: napis.remove(&queue) }).collect();
-    let recorded = Device { per_queue: !each.is_empty(), resolution_us: None, queues };
+    let recorded = Device {
+        per_queue: !each.is_empty(),
+        resolution_us: None,
+        indirection: network.indirection(device).ok(),
+        queues,
+    };
     Some(toml::to_string(&recorded).expect("a device is plain tables"))
 }
 
@@ -130,6 +139,25 @@ impl Network for Recorded {
         let entry = napi.and_then(|napi| napi.parameters.get_mut(&parameter));
         *entry.ok_or_else(|| not_supported(device))? = value;
         self.store(device, &recorded)
+    }
+
+    fn indirection(&self, device: &str) -> Result<Indirection> {
+        self.load(device)?.indirection.ok_or_else(|| not_supported(device))
+    }
+
+    /// As the kernel does, refuses another number of entries, and queues that there are not.
+    fn set_indirection(&self, device: &str, table: &Indirection) -> Result<()> {
+        let mut recorded = self.load(device)?;
+        let found = recorded.indirection.replace(table.clone()).ok_or_else(|| not_supported(device))?;
+        let is_queue = |queue: &u32| (*queue as usize) < recorded.queues.len();
+        if table.queues().len() != found.queues().len() || !table.queues().iter().all(is_queue) {
+            return Err(Error::unsupported("the network driver refuses the indirection table: invalid argument"));
+        }
+        self.store(device, &recorded)
+    }
+
+    fn receive_queues(&self, device: &str) -> Result<u32> {
+        Ok(self.load(device)?.queues.len() as u32)
     }
 }
 
