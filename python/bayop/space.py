@@ -23,7 +23,7 @@ FREQ_MHZ: Final = "cpu.freq_mhz"
 """The pinned core frequency (DVFS; userspace governor, else min = max), in MHz."""
 
 QUEUES: Final = "nic.combined_queues"
-"""The NIC's pairs of queues in use (`ethtool -L combined`), and with them the cores that serve."""
+"""The NIC's receive queues in use (`ethtool -X equal`), and with them the cores that serve."""
 
 RX_FRAMES: Final = "nic.rx_frames"
 """Packets after which the NIC waits no longer for its interrupt delay (`ethtool -C rx-frames`)."""

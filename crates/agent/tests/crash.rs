@@ -15,7 +15,8 @@ fn live(machine: &Machine, agent: Agent) -> Option<()> {
     let lease = post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))?["lease"].clone();
     let apply = |setting: Value| post("/v1/apply", json!({"lease": lease, "setting": setting}));
     apply(json!({(CAPS[0]): 90, (CAPS[1]): 110, "cpu.freq_mhz": 1700, "nic.rx_usecs": 100}))?;
-    apply(json!({(CAPS[0]): "auto", (CAPS[1]): 100, "cpu.freq_mhz@policy1": "auto", "nic.rx_usecs": 200}))?;
+    apply(json!({(CAPS[0]): "auto", (CAPS[1]): 100, "cpu.freq_mhz@policy1": "auto", "nic.rx_usecs": 200,
+        "nic.combined_queues": 1}))?;
     // The last cap can't be written: what was written before it is put back.
     let writable = |mode| fs::set_permissions(machine.cap(CAPS[2]), std::os::unix::fs::PermissionsExt::from_mode(mode));
     writable(0o444).unwrap();
@@ -86,11 +87,11 @@ fn whatever_step_an_agent_is_killed_at_the_next_start_restores() {
     }
 }
 
-/// Leaves the machine as a killed agent does that held caps, frequencies and a delay.
+/// Leaves the machine as a killed agent does that held caps, frequencies, a delay and queues.
 fn hold_and_die(machine: &Machine) {
     let agent = machine.serve();
     let lease = agent.lease();
-    let setting = json!({"power.cap_w": 70, "cpu.freq_mhz": 1700, "nic.rx_usecs": 100});
+    let setting = json!({"power.cap_w": 70, "cpu.freq_mhz": 1700, "nic.rx_usecs": 100, "nic.combined_queues": 1});
     agent.post("/v1/apply", json!({"lease": lease, "setting": setting}));
     agent.kill();
 }

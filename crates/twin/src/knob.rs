@@ -10,7 +10,7 @@ pub enum Knob {
     RxUsecs,
     /// Received packets that fire the interrupt whatever the delay (`ethtool -C rx-frames`).
     RxFrames,
-    /// Receive queues (`ethtool -L combined`), each with a core that takes its interrupts and serves.
+    /// Receive queues in use (`ethtool -X equal`), each with a core that takes its interrupts and serves.
     CombinedQueues,
     /// Pinned core frequency in MHz.
     FreqMhz,

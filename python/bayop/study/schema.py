@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 from bayop.catalogue import knob_entry, knob_ids
 from bayop.errors import InputError, guess
 from bayop.slo import quantile_of
-from bayop.space import DEFER_HARD_IRQS, RX_FRAMES
+from bayop.space import DEFER_HARD_IRQS, QUEUES, RX_FRAMES
 
 VERSION: Final = "1"
 """Version of this schema; a Parquet file says which one it follows."""
@@ -133,7 +133,7 @@ REQUIRED: Final = tuple(column.name for column in COLUMNS if column.required)
 
 # Plausible numbers of a knob by its unit; what has none is a count.
 _KNOB_RANGES: Final = {"us": (0.0, 1e7), "MHz": (10.0, 10_000.0), "W": (0.1, 20_000.0)}
-_COUNTED_KNOBS: Final = (RX_FRAMES, DEFER_HARD_IRQS)
+_COUNTED_KNOBS: Final = (RX_FRAMES, QUEUES, DEFER_HARD_IRQS)
 _RESIDENCY: Final = re.compile(r"residency_[a-z0-9_]+")
 _OTHER_UNITS: Final = re.compile(r"(?P<stem>.+)_(?:ns|us|usecs|ms|s|khz|mhz|ghz|mw|w|kw|mj|j|kj|kqps|pct|kb|mb)")
 LISTING: Final = "bayop study columns says what they hold"

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.catalogue import knob_entry
 from bayop.domains import Choices, Condition, Range, Steps
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
 from bayop.live.space import agent_space, doubts
-from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS
+from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, QUEUES, RX_USECS
+from bayop.twin.target import TwinTarget
 
 WIDE = Steps(0, 8191, 1)
 NO_CPUIDLE = Cause("the kernel has no cpuidle", None, None, "/sys/devices/system/cpu/cpuidle", None)
@@ -44,6 +46,16 @@ def test_what_may_be_written_is_searched() -> None:
     assert space.ids == (RX_USECS, FREQ_MHZ, "power.cap_w")
     assert all(AUTO in k.values() for k in space.knobs)
     assert agent_space(machine(knob(FREQ_MHZ, Steps(1, 3, 1)), knob(RX_USECS, None))).ids == (FREQ_MHZ,)
+
+
+def test_the_queues_of_a_nic_are_to_a_search_what_those_of_the_twin_are() -> None:
+    twin = TwinTarget.from_profile("linux-memcached", qps=1e5, seed=1, knobs=[QUEUES]).space[QUEUES]
+    entry = knob_entry(QUEUES)
+    assert entry is not None
+    queues = knob(QUEUES, Steps(1, max(twin.numbers()), 1))
+    said = MachineKnob(QUEUES, "", None, entry["safest"], queues.places)
+    live = agent_space(machine(said))[QUEUES]
+    assert (live.numbers(), live.safest, live.unit) == (twin.numbers(), twin.safest, twin.unit)
 
 
 def test_a_knob_with_very_many_values_is_searched_in_larger_steps() -> None:

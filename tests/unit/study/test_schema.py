@@ -45,6 +45,7 @@ def test_every_knob_may_be_asked_and_effective() -> None:
     assert column_of("asked.nic.rx_usecs").unit == "us"
     assert column_of("asked.idle.governor").kind == "text"
     assert column_of("asked.nic.rx_frames").kind == "number"
+    assert column_of("asked.nic.combined_queues@eth0").kind == "number"
     assert column_of("effective.nic.rx_usecs@eth0").unit == "us"
 
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A server with two packages, three power caps (125, 150 and 125 W), two frequency policies, and a NIC whose driver
-/// takes a setting for one queue and whose second queue was set apart.
+/// takes a setting for one queue, whose second queue was set apart, and which spreads over both by a table of 8.
 pub const SERVER: &str = include_str!("server.tree");
 /// The caps of [`SERVER`] as instances.
 pub const CAPS: [&str; 3] = ["power.cap_w@intel-rapl:0/0", "power.cap_w@intel-rapl:0/1", "power.cap_w@intel-rapl:1/0"];
@@ -33,12 +33,12 @@ pub struct Machine {
 pub type Tree = BTreeMap<PathBuf, String>;
 
 impl Machine {
-    /// A machine whose agent applies caps of 50 W and more, frequencies and interrupt delays.
+    /// A machine whose agent applies caps of 50 W and more, frequencies, interrupt delays and queues.
     pub fn new() -> Self {
         let any = |id: &str| format!("[allow.{id:?}]\nplaces = [\"*\"]\n");
         let caps = any("power.cap_w") + "low = 50\n";
-        let others = any("cpu.freq_mhz") + "[allow.\"nic.rx_usecs\"]\nplaces = [\"eth0\"]\n";
-        Self::with_config(&format!("mode = \"apply\"\n{caps}{others}"))
+        let nic = ["nic.rx_usecs", "nic.combined_queues"].map(|id| format!("[allow.{id:?}]\nplaces = [\"eth0\"]\n"));
+        Self::with_config(&format!("mode = \"apply\"\n{caps}{}{}", any("cpu.freq_mhz"), nic.concat()))
     }
 
     /// A machine whose agent's configuration ends with `config`.

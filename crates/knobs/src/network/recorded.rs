@@ -93,7 +93,8 @@ pub(crate) fn record(network: &dyn Network, device: &str, has_driver: bool) -> O
         return None;
     }
     let last_napi = napis.keys().next_back().map_or(0, |last| last + 1);
-    let count = (each.len() as u32).max(last_napi).max(u32::from(whole.is_some()));
+    let open = network.receive_queues(device).unwrap_or(0);
+    let count = (each.len() as u32).max(last_napi).max(open).max(u32::from(whole.is_some()));
     let coalescing = |queue: u32| each.get(queue as usize).or(whole.as_ref()).cloned().unwrap_or_default();
     let queues = (0..count).map(|queue| Queue { coalescing: coalescing(queue), napi: napis.remove(&queue) }).collect();
     let recorded = Device {
