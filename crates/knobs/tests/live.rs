@@ -113,8 +113,8 @@ fn a_driver_that_clamps_shows_what_is_in_effect() {
 }
 
 #[test]
-fn a_device_without_coalescing_is_told_from_one_that_is_not_there() {
-    if !is_in_namespace("a_device_without_coalescing_is_told_from_one_that_is_not_there") {
+fn a_device_without_what_is_asked_is_told_from_one_that_is_not_there() {
+    if !is_in_namespace("a_device_without_what_is_asked_is_told_from_one_that_is_not_there") {
         return;
     }
     let host = Host::live();
@@ -128,6 +128,13 @@ fn a_device_without_coalescing_is_told_from_one_that_is_not_there() {
     ] {
         let control = Control::Coalesce { device: device.to_owned(), queue, parameter: CoalesceParameter::RxUsecs };
         for error in [control.read(&host).unwrap_err(), control.write(&host, "50").unwrap_err()] {
+            assert_eq!(error.kind, Kind::Unsupported, "{error}");
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+    for (device, reason) in [("veth0", "not supported"), ("nosuch0", "o such device")] {
+        let table = Control::Indirection { device: device.to_owned() };
+        for error in [table.read(&host).unwrap_err(), table.write(&host, "4: 0 1").unwrap_err()] {
             assert_eq!(error.kind, Kind::Unsupported, "{error}");
             assert!(error.to_string().contains(reason), "{error}");
         }
