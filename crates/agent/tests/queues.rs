@@ -77,8 +77,10 @@ fn a_device_that_is_not_allowed_and_queues_that_there_are_not_are_refused() {
         agent.refused("/v1/apply", json!({"lease": lease, "setting": {KNOB: count}})).1.to_string()
     };
     assert!(refused(&agent, &lease, 1.0).contains("not on the agent's allow-list"));
+    assert_eq!(machine.tree(), original);
     agent.stop();
     let machine = Machine::new();
+    let original = machine.tree();
     let agent = machine.serve();
     let lease = agent.lease();
     for count in [0.0, 1.5, 3.0] {
