@@ -42,7 +42,7 @@ fn the_table_that_was_found_comes_back_after_a_release_and_after_a_kill() {
             assert_eq!(apply(&agent, &lease, 2)["effective"], 2.0);
             assert_eq!(table(&machine), "indirection = \"8: 0 1\"");
             let journal = fs::read_to_string(machine.journal()).unwrap();
-            assert!(journal.contains(&format!(r#""kind":"indirection","device":"eth0"}}"#)), "{journal}");
+            assert!(journal.contains(r#""kind":"indirection","device":"eth0"}"#), "{journal}");
             assert!(journal.contains(&format!(r#""original":"{found}""#)), "{journal}");
             if killed {
                 agent.kill();
