@@ -10,12 +10,16 @@ interrupts is held under all conditions at once, again and again; then one thing
 
 What is timed is the device's own attribute in sysfs, by a look each ms, from the news to the write of the fall-back.
 The news is the first datagram above the limit; the packet at which the rate of the last second leaves its band; or that
-the source's silence is over its limit: by the condition that the agent says has broken. Last, nothing happens for a
-while: `false_alarms` says what was seen of each hold that gave way then, or before something had happened.
+the source's silence is over its limit: by the condition that the agent says has broken.
 
-Example, as root:
+Last, nothing happens for a while. Each hold that gives way then, or before something has happened, is a false alarm,
+or a true breach where the probe really has said a p99 above the limit meanwhile: other work on the machine does that.
+What is known is written after each incident, each fall and each minute, so that a run that is broken off keeps it.
+
+Examples, as root:
   cargo build --release --package bayop-agent && make probe
   python -m bench.guard.service target/release/bayop-agent target/release/bayop-probe --out bench/guard/results/service
+  python -m bench.guard.service target/release/bayop-agent target/release/bayop-probe --breaches 0 --quiet-s 3600
 """
 
 from __future__ import annotations
@@ -26,17 +30,21 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bench.background import Background
-from bench.guard.times import summarized, tell_times
+from bench.guard.times import summarized, write_times
+from bench.results import tell_summary, write_summary
+from bench.rows import write_rows
 
 from bayop.errors import BayopError
 from bayop.experiments.rig.namespaces import Rig
@@ -58,6 +66,87 @@ PATIENCE_S: Final = 10.0
 START_S: Final = 60.0
 """How long the kernel may verify the probe's programs, on a busy machine."""
 STOPPED_S, RUNNING_S = 0.002, 0.001
+LEASE_S: Final = 3600.0
+LONGEST_S: Final = 86400.0
+"""No hold of a quiet time is that old."""
+TELL_EVERY_S: Final = 60.0
+_MODULE: Final = "bench.guard.service"
+
+BEFORE, QUIET = "before_incidents", "quiet"
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """A hold that gave way while nobody had touched the service or its load.
+
+    Attributes:
+        when: `before_incidents`, or in the `quiet` time.
+        held_s: How long it had held, in s.
+        condition: Which one the agent says has broken.
+        seen: What the agent says it saw.
+        pushed_us: The highest p99 that was pushed meanwhile; None where none was.
+        is_breach: Whether that is above the limit: then the fall is no false alarm.
+    """
+
+    when: str
+    held_s: float
+    condition: str
+    seen: str
+    pushed_us: float | None
+    is_breach: bool
+
+
+@dataclass(slots=True)
+class Record:
+    """What is known so far.
+
+    Attributes:
+        out: The folder of results; None where nothing is written.
+        times_s: How long each fall-back took, by what had happened.
+        falls: What gave way with nothing the matter.
+        quiet_s: How long nothing has happened, in s.
+    """
+
+    out: Path | None
+    times_s: dict[str, list[float]] = field(default_factory=dict)
+    falls: list[Fall] = field(default_factory=list)
+    quiet_s: float = 0.0
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Medians and worst times, and what the falls were."""
+        times = {name: summarized(times_s, 4) for name, times_s in self.times_s.items()}
+        quiet = {"duration_s": round(self.quiet_s, 1), **self._counted(QUIET)}
+        return {**times, BEFORE: self._counted(BEFORE), QUIET: quiet}
+
+    def fell_back(self, incident: str, time_s: float) -> None:
+        """Takes in a fall-back after an incident."""
+        times_s = self.times_s.setdefault(incident, [])
+        times_s.append(time_s)
+        self._tell(f"{incident} {len(times_s)}: {1e3 * time_s:.1f} ms")
+
+    def gave_way(self, fall: Fall) -> None:
+        """Takes in a hold that gave way with nothing the matter."""
+        self.falls.append(fall)
+        what = "a true breach" if fall.is_breach else "a false alarm"
+        self._tell(f"{fall.when}: {what} after {fall.held_s:.1f} s, {fall.condition}: {fall.seen}")
+
+    def quiet_for(self, duration_s: float) -> None:
+        """Takes in how long it has been quiet until now."""
+        self.quiet_s = duration_s
+        self._tell(f"quiet for {duration_s:.0f} s: {json.dumps(self._counted(QUIET))}")
+
+    def _counted(self, when: str) -> dict[str, int]:
+        breaches = [fall.is_breach for fall in self.falls if fall.when == when]
+        return {"true_breaches": sum(breaches), "false_alarms": len(breaches) - sum(breaches)}
+
+    def _tell(self, line: str) -> None:
+        sys.stderr.write(f"{line}\n")
+        if self.out is not None:
+            folder = write_summary(_MODULE, self.summary, self.out)
+            write_times(folder / "fall_backs.csv", self.times_s, kind="incident")
+            if self.falls:
+                write_rows(folder / "falls.csv", self.falls)
 
 
 class Look(NamedTuple):
@@ -90,6 +179,15 @@ class Source(Background):
         """Ends it as a crash does."""
         self._process.kill()
 
+    def check(self) -> None:
+        """Raises where it has ended by itself.
+
+        Raises:
+            BayopError: it has.
+        """
+        if (code := self._process.poll()) is not None:
+            raise BayopError(wrong=f"the probe ended with exit code {code}", hint="see what it says on stderr")
+
     def await_pushes(self, count: int) -> Sequence[float]:
         """The p99 of so many windows from now on, in us."""
         begun, ends = len(self.pushes), time.perf_counter() + START_S + count * PUSH_EVERY_S
@@ -112,10 +210,10 @@ class Source(Background):
 class Scene:
     """A machine under load whose setting is held, and what can happen to it."""
 
-    def __init__(self, rig: Rig, load: SteadyLoad, probe: Path) -> None:
-        self._rig, self._load, self._probe = rig, load, probe
-        self._lease = rig.client.acquire("bench", 3600.0)
-        self._random, self._alarms = Random(14), list[str]()
+    def __init__(self, rig: Rig, load: SteadyLoad, probe: Path, record: Record) -> None:
+        self._rig, self._load, self._probe, self._record = rig, load, probe, record
+        self._lease = rig.client.acquire("bench", LEASE_S)
+        self._random, self._held_at_s = Random(14), 0.0
         # The agent has a sysfs of the server's namespace.
         device = Path(f"/proc/{rig.agent_pid}/root/sys/class/net/{SERVER_DEVICE}")
         self._timeout, self._packets = device / "gro_flush_timeout", device / "statistics/rx_packets"
@@ -138,17 +236,23 @@ class Scene:
         """How long it takes when the source dies, in s."""
         return self._fall_back(_killed)
 
-    def false_alarms(self, duration_s: float) -> list[str]:
-        """What was seen of the holds that gave way with nothing the matter, in a quiet time and before incidents."""
-        ends = time.monotonic() + duration_s
+    def stay_quiet(self, duration_s: float) -> None:
+        """Lets nothing happen for so long."""
+        begun = told = time.monotonic()
         with Source(self._rig, self._probe) as source:
             source.await_pushes(2)
             self._hold()
-            while time.monotonic() < ends:
-                time.sleep(PUSH_EVERY_S)
-                if self._gave_way():
+            while (now := time.monotonic()) < begun + duration_s:
+                time.sleep(min(PUSH_EVERY_S, begun + duration_s - now))
+                self._load.check()
+                source.check()
+                if self._gave_way(source, QUIET):
                     self._hold()
-        return self._alarms
+                if now > told + TELL_EVERY_S:
+                    told = now
+                    self._record.quiet_for(now - begun)
+                    self._rig.client.renew(self._lease, timeout_s=PATIENCE_S)
+        self._record.quiet_for(time.monotonic() - begun)
 
     def _fall_back(self, incident: Callable[[Source], AbstractContextManager[None]]) -> float:
         with Source(self._rig, self._probe) as source:
@@ -157,7 +261,7 @@ class Scene:
             while not looks:
                 self._hold()
                 looks = list(self._looks(SETTLE_S + BAND_WINDOW_S + self._random.uniform(0.0, PUSH_EVERY_S)))
-                if self._gave_way():
+                if self._gave_way(source, BEFORE):
                     looks = []
             with incident(source):
                 for look in self._looks(PATIENCE_S):
@@ -188,15 +292,19 @@ class Scene:
     def _hold(self) -> None:
         limit = LatencyLimit("p99_us", self._limit_us, SILENCE_S, SETTLE_S)
         low, high = (factor * self._packets_per_s for factor in (1 - BAND, 1 + BAND))
-        conditions = Conditions(limit, LoadBand(SERVER_DEVICE, low, high, BAND_WINDOW_S), longest_s=3600.0)
+        conditions = Conditions(limit, LoadBand(SERVER_DEVICE, low, high, BAND_WINDOW_S), longest_s=LONGEST_S)
         self._rig.client.renew(self._lease, timeout_s=PATIENCE_S)
+        self._held_at_s = time.perf_counter()
         self._rig.client.hold(HELD, fall_back=FALL_BACK, conditions=conditions, lease=self._lease)
 
-    def _gave_way(self) -> bool:
+    def _gave_way(self, source: Source, when: str) -> bool:
         """Whether it did, with nothing the matter; it is written down."""
         fallen = self._fallen()
         if fallen is not None:
-            self._alarms.append(f"{fallen.condition}: {fallen.seen}")
+            held_s = time.perf_counter() - self._held_at_s - fallen.age_s
+            pushed_us = max((us for at_s, us in source.pushes if at_s > self._held_at_s + SETTLE_S), default=None)
+            is_breach = pushed_us is not None and pushed_us > self._limit_us
+            self._record.gave_way(Fall(when, held_s, fallen.condition, fallen.seen, pushed_us, is_breach))
         return fallen is not None
 
     def _fallen(self) -> FellBack | None:
@@ -254,19 +362,19 @@ def main() -> None:
     parser.add_argument("probe", type=Path, help="bayop-probe with eBPF")
     parser.add_argument("--breaches", type=int, default=100, help="how many of each kind")
     parser.add_argument("--quiet-s", type=float, default=300.0, help="how long nothing happens, in s")
-    parser.add_argument("--out", type=Path, help="write fall_backs.csv, summary.json and env.json into a folder")
+    parser.add_argument("--out", type=Path, help="write summary.json, env.json and two tables into a folder")
     args = parser.parse_args()
+    record = Record(args.out)
     with (
         Rig(args.agent.resolve(), qps=QPS, window_s=None) as rig,
         SteadyLoad(rig.load.plan, through=rig.load.through, store=rig.load.store) as load,
     ):
-        scene = Scene(rig, load, args.probe.resolve())
-        kinds = (scene.slower, scene.doubled, scene.dead)
-        times_s = {kind.__name__: [kind() for _ in range(args.breaches)] for kind in kinds}
-        alarms = scene.false_alarms(args.quiet_s)
-    quiet = {"quiet_s": args.quiet_s, "false_alarms": alarms}
-    summary = {name: summarized(times, 4) for name, times in times_s.items()} | quiet
-    tell_times(args.out, "bench.guard.service", summary, times_s, name="fall_backs", kind="incident")
+        scene = Scene(rig, load, args.probe.resolve(), record)
+        for kind in (scene.slower, scene.doubled, scene.dead):
+            for _ in range(args.breaches):
+                record.fell_back(kind.__name__, kind())
+        scene.stay_quiet(args.quiet_s)
+    tell_summary(_MODULE, record.summary, None)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,13 @@ def tell_times(
         kind: The column that says of which kind a time is.
     """
     folder = tell_summary(program, summary, out)
-    if folder is None:
-        return
-    with (folder / f"{name}.csv").open("w", newline="") as file:
+    if folder is not None:
+        write_times(folder / f"{name}.csv", times_s, kind=kind)
+
+
+def write_times(path: Path, times_s: Mapping[str, Sequence[float]], *, kind: str) -> None:
+    """Writes a line for each time, with the column `kind` that says of which kind it is."""
+    with path.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([kind, "breach", "fall_back_s"])
         rows.writerows([n, i, f"{t:.4f}"] for n, times in times_s.items() for i, t in enumerate(times, start=1))
