@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from bench.results import write_results
+from bench.results import write_folder, write_results
 from rich.console import Console
 
 from bayop.cli import report_error
@@ -95,6 +95,7 @@ def collect(
     *,
     say: Callable[[R], str],
     table: Callable[[Sequence[R]], str],
+    as_it_goes: bool = False,
 ) -> int:
     """Tells of each row as it comes, and writes all of them, or says why there are no more.
 
@@ -105,16 +106,20 @@ def collect(
         measure: What makes the rows.
         say: What people are told of one.
         table: The summary.
+        as_it_goes: Whether those so far are written after each, for when there are no more.
 
     Returns:
         The exit code.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
 
     def collected(args: argparse.Namespace, console: Console) -> Results:
         rows = []
         for row in measure(args):
             rows.append(row)
             console.print(say(row))
+            if as_it_goes:
+                write_folder(module, arguments, {"raw": rows}, table(rows), out=args.out)
         return Results({"raw": rows}, table(rows))
 
-    return run_benchmark(module, flags, argv, collected)
+    return run_benchmark(module, flags, arguments, collected)

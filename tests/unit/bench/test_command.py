@@ -18,7 +18,7 @@ class Row:
     number: int
 
 
-def run(*argv: str) -> int:
+def run(*argv: str, as_it_goes: bool = False) -> int:
     flags = flags_of("bench.some.run", "Counts.", examples="examples: none")
     flags.add_argument("--most", type=int, default=3)
 
@@ -28,7 +28,15 @@ def run(*argv: str) -> int:
             raise UnsupportedError(wrong="this machine can't count further")
         yield Row(2)
 
-    return collect("bench.some.run", flags, argv, measure, say=str, table=lambda rows: f"{len(rows)} rows\n")
+    return collect(
+        "bench.some.run",
+        flags,
+        argv,
+        measure,
+        say=str,
+        table=lambda rows: f"{len(rows)} rows\n",
+        as_it_goes=as_it_goes,
+    )
 
 
 def test_results_are_written_and_the_summary_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +51,13 @@ def test_what_ends_early_is_an_error_in_one_line(tmp_path: Path, capsys: pytest.
     assert run("--most", "1", "--out", str(tmp_path)) == UnsupportedError.exit_code
     assert capsys.readouterr().err == "Row(number=1)\nerror: this machine can't count further\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_written_as_it_goes_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--most", "1", "--out", str(tmp_path), as_it_goes=True) == UnsupportedError.exit_code
+    assert (tmp_path / "raw.csv").read_text(encoding="utf-8").split() == ["number", "1"]
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == "1 rows\n"
+    assert capsys.readouterr().out == ""
 
 
 def test_a_summary_is_printed_and_written_where_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
