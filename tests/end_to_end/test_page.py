@@ -2,74 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-from urllib.request import Request, urlopen
+from typing import Any
 
 import pytest
 from tests.support.agents import AgentProcess
+from tests.support.page import LATEST_S, NARROW, TOKEN, Run, first_paint_ms, running, violations
 from tests.support.patience import eventually
-from tests.support.processes import cpu_s
 from tests.support.services import Clients, service
 
 # Whether seconds are kept shows on a machine that does nothing else.
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
-
-LATEST_S: Final = 120.0
-TOKEN: Final = "0123456789abcdef"  # noqa: S105 -- a test's
-NARROW: Final = {"width": 400, "height": 800}
-_AXES: Final = "wcag2a,wcag2aa,wcag21a,wcag21aa,wcag22aa,best-practice"
-
-
-@dataclass
-class Run:
-    """A daemon with a page."""
-
-    process: subprocess.Popen[bytes]
-    url: str
-    err: Path
-
-    def get(self, path: str) -> Any:
-        with urlopen(Request(self.url + path), timeout=LATEST_S) as answer:  # noqa: S310 -- our own server
-            return json.load(answer)
-
-    def doing(self) -> dict[str, str]:
-        return {each["service"]: each["doing"] for each in self.get("api/services")["services"]}
-
-    def cpu_s(self) -> float:
-        return cpu_s(self.process.pid)
-
-
-@contextmanager
-def running(folder: Path, services: str) -> Iterator[Run]:
-    """`bayop run` with the page at a port that is free."""
-    (folder / "web.token").touch(mode=0o600)
-    (folder / "web.token").write_text(f"alice {TOKEN}\n", encoding="utf-8")
-    text = f'[web]\nlisten = "127.0.0.1:0"\ntoken_file = "web.token"\n{services}'
-    (folder / "bayop.toml").write_text(text, encoding="utf-8")
-    out, err = folder / "out", folder / "err"
-    words = [sys.executable, "-m", "bayop", "run", str(folder / "bayop.toml"), "--json"]
-    with out.open("wb") as stdout, err.open("wb") as stderr:
-        process = subprocess.Popen(words, stdout=stdout, stderr=stderr)
-    try:
-        assert eventually(lambda: '"page"' in out.read_text(encoding="utf-8"), within_s=LATEST_S), err.read_text()
-        lines = out.read_text(encoding="utf-8").splitlines()
-        url = next(event["url"] for event in map(json.loads, lines) if event["event"] == "page")
-        yield Run(process, url, err)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(LATEST_S)
-        sys.stderr.write(err.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -99,13 +47,6 @@ class Viewer:
     def sees(self, text: str) -> None:
         """Waits for a text that a user can see."""
         self.page.get_by_text(text).first.wait_for()
-
-    def violations(self) -> list[str]:
-        """What axe-core finds wrong."""
-        from axe_playwright_python.sync_playwright import Axe
-
-        found = Axe().run(self.page, options={"runOnly": _AXES.split(",")}).response["violations"]
-        return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 
     @property
     def is_wide(self) -> bool:
@@ -202,7 +143,7 @@ def test_everybody_can_use_it(run: Run, browser: Any, scheme: str) -> None:
                 viewer.page.get_by_text("The trials as a table").click()
             else:
                 viewer.page.get_by_role("link", name="looker").wait_for()
-            assert viewer.violations() == []
+            assert violations(viewer.page) == []
             assert not viewer.is_wide
             background = viewer.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (background == "rgb(255, 255, 255)") == (scheme == "light")
@@ -211,7 +152,7 @@ def test_everybody_can_use_it(run: Run, browser: Any, scheme: str) -> None:
 def test_something_is_seen_soon(run: Run, browser: Any) -> None:
     with viewing(browser, run.url) as viewer:
         viewer.page.get_by_role("link", name="looker").wait_for()
-        paint_ms = viewer.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        paint_ms = first_paint_ms(viewer.page)
     print(f"first paint after {paint_ms:.0f} ms")
     assert paint_ms < 5000, "a second, on a machine that does nothing else"
 
