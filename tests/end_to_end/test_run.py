@@ -249,6 +249,32 @@ def test_a_killed_brain_leaves_its_lease_and_a_restart_knows_what_was_learned(
 
 
 @pytest.mark.slow
+def test_a_search_that_was_killed_halfway_is_begun_anew_with_all_that_it_had_measured(
+    file: Path, agent: AgentProcess, machine: Machine
+) -> None:
+    found = tree_of(machine)
+    with running(file) as run:
+        run.until("window", count=3, such=lambda window: window["phase"] == "trial")
+        run.end(signal.SIGKILL)
+        told, searches = run.events("window"), run.events("search")
+    assert searches == []
+    assert eventually(lambda: tree_of(machine) == found, within_s=12), "a trial's lease lasts ten seconds"
+    assert history(file) == []
+    kept = [(w["phase"], cap_of(w)) for w in history(file, "--of", "window")]
+    assert kept[: len(told)] == [(w["phase"], cap_of(w)) for w in told]
+    assert len(kept) <= len(told) + 1, "a window is remembered before it is told"
+    with running(file) as run:
+        search = run.until("search")
+        assert (search["search"], search["stopped"], cap_of(search)) == (1, "converged", 90)
+        again = [cap_of(w) for w in run.events("window") if w["phase"] == "trial"]
+        assert set(again).isdisjoint(cap for phase, cap in kept if phase == "trial")
+        assert run.end() == 0
+    assert len(history(file)) == 1
+    assert tree_of(machine) == found
+    assert agent.client.status().lease is None
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(n, marks=pytest.mark.weekly) for n in range(3, 12))])
 def test_killed_at_a_random_time_nothing_is_left_or_lost(
     file: Path, machine: Machine, clients: Clients, seed: int
