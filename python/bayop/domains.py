@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from bayop.catalogue import check_known
 from bayop.errors import InputError
+from bayop.toml_file import TomlFile, text
 from bayop.units import parse_quantity, unit_of
 
 Value: TypeAlias = float | str
 """What a knob is set to: a number in the unit that its id carries, or a word."""
+
+ALL: Final = "all"
+"""What stands for every value of a knob in a table of knobs."""
 
 MOST_VALUES: Final = 1_000_000
 """More numbers than any hardware has steps to search: a domain with more can be set, but not listed."""
@@ -260,6 +265,36 @@ def parse_range(knob_id: str, numbers: str) -> Range:
     if not low <= high or (step and not step[0] > 0):
         raise InputError("a range must have LOW <= HIGH and a positive STEP", value=numbers)
     return Range(low, high, *step)
+
+
+def read_ranges(file: TomlFile, table: str) -> dict[str, Range | None]:
+    """What of each knob is searched by a table such as `"nic.rx_usecs" = "0:400:10"`; None for all of it.
+
+    Raises:
+        InputError: a knob is unknown, or its value is neither a range nor `ALL`.
+    """
+    knobs = by_knob(file, table)
+    return {k: file.at(table, k, lambda k=k, v=v: _range_of(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
+
+
+def by_knob(file: TomlFile, table: str) -> dict[str, Any]:
+    """The values of a table by knob, as they stand there.
+
+    Raises:
+        InputError: a knob's id is not in quotes.
+    """
+    knobs = file.table(table)
+    for id_, value in knobs.items():
+        if isinstance(value, dict) and "." not in id_:
+            name = f"{id_}.{next(iter(value), '')}"
+            place = file.place(table, name)
+            raise InputError("a knob's id must be in quotes", value=name, place=place, hint=f'"{name}" = ...')
+    return knobs
+
+
+def _range_of(knob_id: str, value: object) -> Range | None:
+    check_known(knob_id)
+    return None if text(value) == ALL else parse_range(knob_id, text(value))
 
 
 def _is_multiple(value: float, step: float) -> bool:

@@ -53,10 +53,11 @@ INIT = """
 """
 APPLICATION = """
 licence = "MIT"
-packages = ["bayop-hello"]
 start = ["bayop-hello"]
 port = 8080
 protocol = "http"
+[packages]
+apt = ["bayop-hello"]
 """
 CONTROL = """
 Package: bayop-hello

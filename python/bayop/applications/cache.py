@@ -1,4 +1,4 @@
-"""What an application prepares once, such as an index: a folder that is kept while its definition stays the same."""
+"""What is kept for an application while its definition stays the same: its index, for one, and packages of npm."""
 
 from __future__ import annotations
 
@@ -15,12 +15,21 @@ from bayop.applications.definition import Application
 
 
 def cache_folder(application: Application) -> Path:
-    """Where it is, or will be: below /var/cache for root, else below the user's own folder of caches."""
-    content = json.dumps([application.prepare, dict(application.files)], sort_keys=True)
+    """Where what it prepares is, or will be: below /var/cache for root, else below the user's own folder of caches."""
+    return _folder(application.name, [application.prepare, dict(application.files)])
+
+
+def packages_folder(application: Application) -> Path:
+    """Where its packages of PyPI and npm are, or will be, likewise."""
+    return _folder(f"{application.name}-packages", [application.packages.get(registry) for registry in ("pypi", "npm")])
+
+
+def _folder(name: str, of: object) -> Path:
+    content = json.dumps(of, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = Path("/var/cache" if os.geteuid() == 0 else caches)
-    return root / "bayop" / "applications" / f"{application.name}-{digest}"
+    return root / "bayop" / "applications" / f"{name}-{digest}"
 
 
 @contextmanager

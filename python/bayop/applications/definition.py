@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, get_args
 
+from bayop.domains import read_ranges
 from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
 from bayop.slo import Slo
@@ -20,7 +21,10 @@ FILE: Final = "app.toml"
 DEFAULT: Final = "memcached"
 """The application that is taken when none is named."""
 
-_WORDS: Final = ("address", "port", "folder", "cache")
+READY_S: Final = 10.0
+"""How long an application may take until it is ready, unless it says so itself."""
+
+_WORDS: Final = ("address", "port", "folder", "cache", "packages")
 """What is filled in, `{port}`, when an application starts."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
@@ -48,12 +52,15 @@ class Application:
     Attributes:
         name: The name of its folder.
         licence: Of the program that it starts.
-        packages: What Debian's package manager has to install for it; none for what is built.
+        packages: What has to be installed for it, by registry; none for what is built.
         start: Program and arguments: one process that stays in the foreground.
         port: Where it listens.
         protocol: What it speaks, as the load generator calls it.
         files: Texts that are written to its folder before it starts, by their names; what it shares with others too.
         prepare: Program and arguments that fill its cache, once; none where there is nothing to prepare.
+        ready: Program and arguments that end well once it serves; none where it does as soon as it listens.
+        ready_within_s: How long it may take until then, in s.
+        knobs: What is worth searching for it, as a table `[knobs]` of live.toml; empty for whatever there is.
         brings: What its packages bring, where its program alone does not tell that they are there.
         build: What builds the program in a clone of BayOp, for one of BayOp's own.
         load: What a load is told of it, beside its protocol: keys of live.toml's `[load]`.
@@ -62,12 +69,15 @@ class Application:
 
     name: str
     licence: str
-    packages: tuple[str, ...]
+    packages: Mapping[str, tuple[str, ...]]
     start: tuple[str, ...]
     port: int
     protocol: Dialect
     files: Mapping[str, str]
     prepare: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
+    ready_within_s: float = READY_S
+    knobs: Mapping[str, str] = field(default_factory=dict)
     brings: str | None = None
     build: str | None = None
     load: Mapping[str, str | bool | float] = field(default_factory=dict)
@@ -81,7 +91,7 @@ class Application:
             InputError: it can't be read, a key is unknown or missing, or a value is not what it has to be.
         """
         file, keys = TomlFile(path), {**_KEYS, **_OPTIONAL}
-        file.check_tables({"files": None, "load": None, "live": None}, keys)
+        file.check_tables(dict.fromkeys(_TABLES), keys)
         values = file.read("", keys)
         file.require("", values, _KEYS, f"an application must have {', '.join(_KEYS)}")
         files = file.read("files", dict.fromkeys(file.table("files"), text))
@@ -89,19 +99,35 @@ class Application:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
         for name in values.pop("beside", ()):
             files[name] = file.at("", "beside", lambda name=name: _read(path.parent.parent / name))  # type: ignore[misc]
-        live = _live(file)
-        return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), live=live, **values)
+        packages = file.read("packages", _PACKAGES)
+        read_ranges(file, "knobs")
+        return cls(
+            name=path.parent.name,
+            packages=packages,
+            files=files,
+            knobs=file.table("knobs"),
+            load=file.read("load", _LOAD),
+            live=_live(file),
+            **values,
+        )
 
-    def filled(self, words: Sequence[str], *, address: str, folder: Path, cache: Path) -> list[str]:
-        """Words of `start`, of `prepare` or of a file, filled in.
+    @property
+    def package_names(self) -> tuple[str, ...]:
+        """Its packages, those of another registry than apt with its name: `npm:fastify@4.28.1`."""
+        names = [(registry, name) for registry, names in self.packages.items() for name in names]
+        return tuple(name if registry == "apt" else f"{registry}:{name}" for registry, name in names)
+
+    def filled(self, words: Sequence[str], *, address: str, folder: Path, cache: Path, packages: Path) -> list[str]:
+        """Words of `start`, of `prepare`, of `ready` or of a file, filled in.
 
         Args:
             words: With `{port}` and the like.
             address: Where it is to listen.
             folder: Its own folder, which it may write.
             cache: Where what it has prepared is.
+            packages: Where its packages of PyPI and npm are.
         """
-        values = (address, str(self.port), str(folder), str(cache))
+        values = (address, str(self.port), str(folder), str(cache), str(packages))
         for name, value in zip(_WORDS, values, strict=True):
             words = [word.replace(f"{{{name}}}", value) for word in words]
         return list(words)
@@ -154,10 +180,15 @@ def _shipped() -> Path:
     return Path(str(resources.files("bayop.applications")))
 
 
-def _packages(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str) and _PACKAGE.fullmatch(v) for v in value):
-        raise InputError("it must be a list of Debian packages", value=value)
-    return tuple(value)
+def _packages(form: str, example: str) -> Reader:
+    name = re.compile(form)
+
+    def read(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(v, str) and name.fullmatch(v) for v in value):
+            raise InputError(f"it must be a list of packages such as {example}", value=value)
+        return tuple(value)
+
+    return read
 
 
 def _start(value: object) -> tuple[str, ...]:
@@ -197,16 +228,23 @@ def _file_name(name: str) -> str:
     return name
 
 
-_PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_TABLES: Final = ("packages", "knobs", "load", "live", "files")
+# Debian's archive has one version of a package for a release; a registry that has all must be told which.
+_PACKAGES: Final[Mapping[str, Reader]] = {
+    "apt": _packages(r"[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?", "nginx, or nginx=1.22.1-9"),
+    "pypi": _packages(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+]+", "pocketsphinx==5.1.1"),
+    "npm": _packages(r"(@[a-z0-9._-]+/)?[a-z0-9][a-z0-9._-]*@[0-9][A-Za-z0-9.+-]*", "fastify@4.28.1"),
+}
 _KEYS: Final[Mapping[str, Reader]] = {
     "licence": text,
-    "packages": _packages,
     "start": _start,
     "port": whole(1, 65535),
     "protocol": one_of(get_args(Dialect), "protocol"),
 }
 _OPTIONAL: Final[Mapping[str, Reader]] = {
     "prepare": _start,
+    "ready": _start,
+    "ready_within_s": number(0.1, 600.0),
     "brings": text,
     "build": text,
     "beside": _file_names,

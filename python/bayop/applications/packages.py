@@ -1,4 +1,7 @@
-"""What Debian's package manager has brought for an application, would bring, and brings: `bayop app install`.
+"""What package managers have brought for an application, would bring, and bring: `bayop app install`.
+
+Packages of Debian are installed; those of PyPI and npm come into a folder of the application's own, and nothing of
+theirs runs meanwhile.
 
 Debian starts a service when it installs it, and at every boot. An application of ours is started by `bayop app start`
 or `bayop live`, on an address of its own: a second one beside it, on its standard port, would be a surprise and takes
@@ -11,11 +14,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from bayop.applications.cache import new_cache, packages_folder
 from bayop.applications.definition import Application
 from bayop.errors import BayopError, UnsupportedError
 
@@ -39,6 +43,13 @@ start) [ -z "${_OURS}" ] || exit 101 ;;
 esac
 """
 _INSTALL: Final = ("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--no-upgrade", "--no-remove")
+_BRING: Final[Mapping[str, Sequence[str]]] = {
+    "pypi": ("/usr/bin/python3", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", "{folder}"),
+    "npm": ("npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "{folder}"),
+}
+"""What brings packages into a folder. Debian's Python, since a service of nobody's can't run one of a home."""
+_CLIENTS: Final[Mapping[str, str]] = {"pypi": "/usr/lib/python3/dist-packages/pip", "npm": "npm"}
+"""What has to be there for that, and Debian brings as python3-pip and npm."""
 _ENABLED: Final = ("systemctl", "list-unit-files", "--type=service", "--state=enabled", "--no-legend")
 
 
@@ -48,6 +59,8 @@ def program_path(application: Application) -> str | None:
     Servers stand in /usr/sbin, which is not on every user's path.
     """
     if application.brings is not None and not Path(application.brings).exists():
+        return None
+    if _others(application) and not packages_folder(application).exists():
         return None
     return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:{_BUILT}")
 
@@ -76,6 +89,19 @@ def would_bring(application: Application) -> tuple[str, ...]:
     """
     if application.build is not None:
         require_program(application)
+    others = _others(application)
+    for registry in others:
+        if shutil.which(_CLIENTS[registry]) is None and not Path(_CLIENTS[registry]).exists():
+            package = {"pypi": "python3-pip", "npm": "npm"}[registry]
+            raise UnsupportedError(wrong=f"there is no client of {registry} here", hint=f"apt-get install {package}")
+    brought = _apt_would_bring(application) if application.packages.get("apt") or not others else ()
+    brought += tuple(f"{registry}:{name}" for registry, names in others.items() for name in names)
+    if not brought:
+        raise _without_program(application)
+    return brought
+
+
+def _apt_would_bring(application: Application) -> tuple[str, ...]:
     if shutil.which("apt-get") is None:
         program = application.start[0]
         raise UnsupportedError(wrong="there is no apt-get here", hint=f"bring {program} as this system brings programs")
@@ -83,15 +109,13 @@ def would_bring(application: Application) -> tuple[str, ...]:
         raise UnsupportedError(
             wrong="only root may install packages", hint=f"sudo bayop app install {application.name}"
         )
-    run = _run([*_INSTALL, "--simulate", *application.packages])
+    asked = application.packages.get("apt", ())
+    run = _run([*_INSTALL, "--simulate", *asked])
     if run.returncode != 0:
         said = re.findall(r"^E: (.*?)\.?$", run.stderr, re.MULTILINE)
-        wrong = f"apt-get can't install {' '.join(application.packages)}: {said[-1] if said else 'it does not say why'}"
+        wrong = f"apt-get can't install {' '.join(asked)}: {said[-1] if said else 'it does not say why'}"
         raise UnsupportedError(wrong=wrong, hint="apt-get update, where its lists of packages are old")
-    packages = tuple(re.findall(r"^Inst (\S+)", run.stdout, re.MULTILINE))
-    if not packages:
-        raise _without_program(application)
-    return packages
+    return tuple(re.findall(r"^Inst (\S+)", run.stdout, re.MULTILINE))
 
 
 def install(application: Application) -> tuple[str, ...]:
@@ -106,9 +130,35 @@ def install(application: Application) -> tuple[str, ...]:
         BayopError: the installation has failed.
         UnsupportedError: the program is not in what was installed.
     """
+    asked, others = application.packages.get("apt", ()), _others(application)
+    services = _install_of_debian(asked) if asked else ()
+    if others and not (folder := packages_folder(application)).exists():
+        with new_cache(folder) as filling:
+            filling.chmod(0o755)  # for nobody, whom the service is
+            for registry, names in others.items():
+                words = [word.replace("{folder}", str(filling)) for word in _BRING[registry]]
+                run = subprocess.run([*words, *names], stdin=subprocess.DEVNULL, stdout=2, check=False)  # noqa: S603 -- our words
+                if run.returncode != 0:
+                    raise _failed(words[0], run.returncode)
+    if program_path(application) is None:
+        raise _without_program(application)
+    return services
+
+
+def _failed(program: str, code: int) -> BayopError:
+    return BayopError(wrong=f"{program} ended with exit code {code}", hint="what it said stands above")
+
+
+def _others(application: Application) -> Mapping[str, tuple[str, ...]]:
+    """Its packages that are not Debian's."""
+    return {registry: names for registry, names in application.packages.items() if registry != "apt" and names}
+
+
+def _install_of_debian(asked: Sequence[str]) -> tuple[str, ...]:
+    """Installs packages of Debian, and returns the services that are disabled now."""
     before = _enabled_services()
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", _OURS: "1"}
-    words, quiet = [*_INSTALL, *application.packages], subprocess.DEVNULL
+    words, quiet = [*_INSTALL, *asked], subprocess.DEVNULL
     with (
         _nothing_starts(),
         subprocess.Popen(words, stdin=quiet, stdout=2, env=environment, start_new_session=True) as apt,  # noqa: S603 -- our words
@@ -120,10 +170,7 @@ def install(application: Application) -> tuple[str, ...]:
             services = tuple(sorted(_enabled_services() - before))
             _disable(services)
     if apt.returncode != 0:
-        wrong = f"apt-get ended with exit code {apt.returncode}"
-        raise BayopError(wrong=wrong, hint="what it said stands above")
-    if program_path(application) is None:
-        raise _without_program(application)
+        raise _failed("apt-get", apt.returncode)
     return services
 
 
@@ -158,7 +205,7 @@ def _disable(services: Sequence[str]) -> None:
 
 
 def _without_program(application: Application) -> UnsupportedError:
-    packages = ", ".join(application.packages) or "it has none"
+    packages = ", ".join(application.package_names) or "it has none"
     return UnsupportedError(
         wrong=f"{application.start[0]} is not in the packages of {application.name} ({packages})",
         hint="packages in its app.toml must bring the program that start names",

@@ -10,12 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Final, Self
 
-from bayop.applications.cache import cache_folder, new_cache
+from bayop.applications.cache import cache_folder, new_cache, packages_folder
 from bayop.applications.definition import Application
 from bayop.applications.packages import require_program
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
@@ -24,16 +25,27 @@ from bayop.program import end_supervised, start_supervised
 ADDRESS: Final = "127.0.0.1"
 """Where a `Service` listens: nobody but this machine reaches what has no password."""
 
-START_S: Final = 10.0
-"""How long an application may take until it listens."""
-
+_CONNECT_S: Final = 10.0
 _POLL_S: Final = 0.02
 _NOBODY: Final = ("nobody", "nogroup")
 _AS_NOBODY: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 
-def prepare(application: Application, *, address: str, folder: Path) -> list[str]:
-    """Writes its files to its folder, prepares what it needs once, and returns the command that starts it.
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What starts an application, and what tells that it serves.
+
+    Attributes:
+        start: The command that starts it.
+        ready: The one that ends well once it serves; none where it does as soon as it listens.
+    """
+
+    start: Sequence[str]
+    ready: Sequence[str]
+
+
+def prepare(application: Application, *, address: str, folder: Path) -> Commands:
+    """Writes its files to its folder, prepares what it needs once, and returns its commands.
 
     Where root does this, it is nobody that prepares and starts.
 
@@ -49,9 +61,10 @@ def prepare(application: Application, *, address: str, folder: Path) -> list[str
         UnsupportedError: its program is not there, or it can't be prepared.
     """
     program, cache = require_program(application), cache_folder(application)
+    packages = packages_folder(application)
 
     def filled(words: Sequence[str], cache: Path = cache) -> list[str]:
-        return application.filled(words, address=address, folder=folder, cache=cache)
+        return application.filled(words, address=address, folder=folder, cache=cache, packages=packages)
 
     for name, content in application.files.items():
         (folder / name).write_text(filled([content])[0], encoding="utf-8")
@@ -66,7 +79,8 @@ def prepare(application: Application, *, address: str, folder: Path) -> list[str
                 shutil.chown(filling, *_NOBODY)
             _run_once(application.name, [*user, *filled(application.prepare, filling)])
     _, *arguments = filled(application.start)
-    return [*user, program, *arguments]
+    ready = filled(application.ready)
+    return Commands([*user, program, *arguments], [*user, *ready] if ready else ())
 
 
 def _run_once(name: str, words: Sequence[str]) -> None:
@@ -78,21 +92,45 @@ def _run_once(name: str, words: Sequence[str]) -> None:
         raise UnsupportedError(wrong=wrong, hint=said[-1] if said else None)
 
 
-def await_listening(
-    process: subprocess.Popen[bytes], is_listening: Callable[[], bool], refusal: Callable[[], BayopError]
+def await_ready(
+    process: subprocess.Popen[bytes],
+    is_listening: Callable[[], bool],
+    ready: Sequence[str],
+    *,
+    within_s: float,
+    refusal: Callable[[str], BayopError],
 ) -> None:
-    """Waits until an application listens.
+    """Waits until an application listens, and then until it says that it serves.
 
     Args:
         process: It, or what stands and falls with it.
         is_listening: Whether somebody answers where it is to listen.
-        refusal: What to raise when it has ended, or does not listen for too long.
+        ready: The command that ends well once it serves; none where it does as soon as it listens.
+        within_s: How long it may take.
+        refusal: What to raise when it has ended, or took too long, told what it does not do: `listen`.
     """
-    ends = time.monotonic() + START_S
-    while not is_listening():
-        if time.monotonic() > ends or process.poll() is not None:
-            raise refusal()
-        time.sleep(_POLL_S)
+    ends = time.monotonic() + within_s
+
+    def wait(is_so: Callable[[], bool], what: str) -> None:
+        while not is_so():
+            if time.monotonic() > ends or process.poll() is not None:
+                raise refusal(what)
+            time.sleep(_POLL_S)
+
+    wait(is_listening, "listen")
+    if ready:
+        wait(lambda: _ends_well(ready, ends - time.monotonic()), "serve")
+
+
+def _ends_well(words: Sequence[str], limit_s: float) -> bool:
+    quiet = subprocess.DEVNULL
+    try:
+        run = subprocess.run(  # noqa: S603 -- the definition's
+            words, stdin=quiet, stdout=quiet, stderr=quiet, timeout=max(limit_s, _POLL_S), check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return run.returncode == 0
 
 
 class Service:
@@ -133,11 +171,18 @@ class Service:
             )
         try:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
-            words = prepare(application, address=ADDRESS, folder=folder)
-            self._supervisor, report = start_supervised([*self._pinned, *words], (self._said, self._said))
+            commands = prepare(application, address=ADDRESS, folder=folder)
+            words = [*self._pinned, *commands.start]
+            self._supervisor, report = start_supervised(words, (self._said, self._said))
             self._report = self._stack.enter_context(report)
             self._stack.callback(end_supervised, self._supervisor)
-            await_listening(self._supervisor, self._is_listening, self._refusal)
+            await_ready(
+                self._supervisor,
+                self._is_listening,
+                commands.ready,
+                within_s=application.ready_within_s,
+                refusal=self._refusal,
+            )
         except BaseException:
             self._stack.close()
             raise
@@ -159,15 +204,16 @@ class Service:
 
     def _is_listening(self) -> bool:
         try:
-            socket.create_connection((ADDRESS, self.application.port), timeout=START_S).close()
+            socket.create_connection((ADDRESS, self.application.port), timeout=_CONNECT_S).close()
         except OSError:
             return False
         return True
 
-    def _refusal(self) -> BayopError:
+    def _refusal(self, what: str) -> BayopError:
         if self._supervisor.poll() is None:
-            return UnsupportedError(wrong=f"{self.application.name} does not listen on {self.address}")
-        return UnsupportedError(wrong=f"{self.application.name} {self._outcome()} before it listened on {self.address}")
+            return UnsupportedError(wrong=f"{self.application.name} does not {what} on {self.address}")
+        wrong = f"{self.application.name} {self._outcome()} before it could {what} on {self.address}"
+        return UnsupportedError(wrong=wrong)
 
     def _outcome(self) -> str:
         kind, _, number = self._report.read().partition(" ")

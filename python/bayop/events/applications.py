@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayop.events.shape import COUNT, TEXT, Event, each, maybe
+from bayop.events.shape import COUNT, FLAG, NUMBER, TEXT, Event, by_name, each, maybe, record
 
 APPLICATION: Final = Event(
     "application",
-    "An application, and where its program is installed: null where it is not.",
-    {"name": TEXT, "program": TEXT, "path": maybe(TEXT), "packages": each(TEXT), "protocol": TEXT, "port": COUNT,
-     "licence": TEXT},
+    "An application as its definition has it, and where its program is installed: null where it is not. Packages are "
+    "by registry, knobs what is worth searching, and live how it is searched: null for as memcached is.",
+    {"name": TEXT, "program": TEXT, "path": maybe(TEXT), "packages": by_name(each(TEXT)), "protocol": TEXT,
+     "port": COUNT, "licence": TEXT, "prepares": FLAG, "ready": each(TEXT), "ready_within_s": NUMBER,
+     "load": by_name({}), "knobs": by_name(TEXT),
+     "live": maybe(record({"share": NUMBER, "window_requests": COUNT, "slo": TEXT}))},
 )  # fmt: skip
 INSTALLED: Final = Event(
     "installed",

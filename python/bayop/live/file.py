@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from bayop.catalogue import check_known
-from bayop.domains import Condition, Range, parse_condition, parse_range
+from bayop.domains import Condition, Range, by_knob, parse_condition, read_ranges
 from bayop.errors import InputError
 from bayop.latency.base import LatencySource
 from bayop.live.agent.address import Credentials
@@ -41,9 +41,6 @@ ONLY_WITH: Final = "only_with"
 
 TABLES: Final = ("tls", "knobs", ONLY_WITH, "load", "window", "guard", "host")
 """The tables of such a file."""
-
-ALL: Final = "all"
-"""What stands for every value of a knob."""
 
 _LONGEST_S: Final = 3600.0
 
@@ -156,7 +153,7 @@ class LiveFile:
             raise InputError(
                 "the qps of a load that BayOp makes must be in [load]", value=top["qps"], place=file.place("", "qps")
             )
-        ranges = _ranges(file)
+        ranges = read_ranges(file, "knobs")
         return cls(
             path=path,
             agent=top["agent"],
@@ -253,31 +250,9 @@ def _credentials(file: TomlFile) -> Credentials | None:
     return Credentials(**{key: Path(name) for key, name in files.items()})
 
 
-def _ranges(file: TomlFile) -> dict[str, Range | None]:
-    """The numbers to search of each knob; None for all."""
-    knobs = _by_knob(file, "knobs")
-    return {k: file.at("knobs", k, lambda k=k, v=v: _range(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
-
-
-def _by_knob(file: TomlFile, table: str) -> dict[str, Any]:
-    """The values of a table by knob."""
-    knobs = file.table(table)
-    for id_, value in knobs.items():
-        if isinstance(value, dict) and "." not in id_:
-            name = f"{id_}.{next(iter(value), '')}"
-            place = file.place(table, name)
-            raise InputError("a knob's id must be in quotes", value=name, place=place, hint=f'"{name}" = ...')
-    return knobs
-
-
-def _range(knob_id: str, value: object) -> Range | None:
-    check_known(knob_id)
-    return None if text(value) == ALL else parse_range(knob_id, text(value))
-
-
 def _only_with(file: TomlFile) -> dict[str, tuple[Condition, ...]]:
     """The conditions of each knob."""
-    knobs = _by_knob(file, ONLY_WITH)
+    knobs = by_knob(file, ONLY_WITH)
     return {k: file.at(ONLY_WITH, k, lambda k=k, v=v: _conditions(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
 
 

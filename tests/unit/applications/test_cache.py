@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bayop.applications.cache import cache_folder, new_cache
+from bayop.applications.cache import cache_folder, new_cache, packages_folder
 from bayop.applications.definition import Application
 
 APPLICATION = Application(
     name="mine",
     licence="MIT",
-    packages=(),
+    packages={},
     start=("serve", "{cache}"),
     port=80,
     protocol="http",
@@ -27,6 +27,9 @@ def test_each_content_of_a_definition_has_a_place_of_its_own() -> None:
     assert place.name.startswith("mine-")
     assert cache_folder(replace(APPLICATION, port=81)) == place
     others = [replace(APPLICATION, files={"index": "b"}), replace(APPLICATION, prepare=("index", "-v", "{cache}"))]
+    bringing = replace(APPLICATION, packages={"npm": ("fastify@4.28.1",)})
+    assert cache_folder(bringing) == place
+    assert packages_folder(bringing) != packages_folder(APPLICATION) != place
     assert place not in {cache_folder(other) for other in others}
 
 

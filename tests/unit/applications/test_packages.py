@@ -13,10 +13,10 @@ import pytest
 
 from bayop.applications import packages
 from bayop.applications.definition import find_application
-from bayop.errors import UnsupportedError
+from bayop.errors import BayopError, UnsupportedError
 
 NGINX = find_application("nginx")
-UNKNOWN = replace(NGINX, packages=("bayop-no-such-package",))
+UNKNOWN = replace(NGINX, packages={"apt": ("bayop-no-such-package",)})
 
 
 def test_a_program_is_found_beside_the_path_of_ordinary_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +70,41 @@ def test_another_user_learns_that_it_takes_root() -> None:
     assert run.stdout == "only root may install packages; sudo bayop app install nginx\n"
 
 
+FAKE = """\
+#!/bin/sh
+echo "$@" >>{said}
+for folder; do [ "$last" != --prefix ] || break; last=$folder; done
+mkdir -p "$folder/node_modules" && exit $(cat {said}.code)
+"""
+
+
+def test_packages_of_another_registry_come_into_a_folder_of_their_own_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, place = tmp_path / "said", tmp_path / "cache" / "mine"
+    (tmp_path / "npm").write_text(FAKE.format(said=said), encoding="utf-8")
+    (tmp_path / "npm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(packages, "packages_folder", lambda _: place)
+    application = replace(NGINX, start=("sh",), packages={"npm": ("fastify@4.28.1",)})
+    assert packages.program_path(application) is None
+    assert packages.would_bring(application) == ("npm:fastify@4.28.1",)
+    code = Path(f"{said}.code")
+    code.write_text("1")
+    with pytest.raises(BayopError, match="npm ended with exit code 1"):
+        packages.install(application)
+    assert list(place.parent.iterdir()) == []
+    code.write_text("0")
+    assert packages.install(application) == ()
+    assert (place / "node_modules").exists()
+    assert place.stat().st_mode & 0o777 == 0o755
+    assert packages.program_path(application) is not None
+    words = said.read_text(encoding="utf-8").split()
+    assert words[0] == "install"
+    assert "--ignore-scripts" in words
+    assert words[-1] == "fastify@4.28.1"
+
+
 @pytest.mark.needs("root", "apt-get")
 def test_a_package_that_nobody_knows_is_said_with_what_to_do() -> None:
     with pytest.raises(
@@ -81,7 +116,7 @@ def test_a_package_that_nobody_knows_is_said_with_what_to_do() -> None:
 
 @pytest.mark.needs("root", "apt-get")
 def test_packages_that_are_there_without_the_program_are_no_application() -> None:
-    broken = replace(NGINX, packages=("apt",), start=("bayop-no-such-program",))
+    broken = replace(NGINX, packages={"apt": ("apt",)}, start=("bayop-no-such-program",))
     with pytest.raises(UnsupportedError, match=r"bayop-no-such-program is not in the packages of nginx \(apt\)"):
         packages.would_bring(broken)
 

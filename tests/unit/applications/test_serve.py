@@ -51,7 +51,7 @@ def application() -> Application:
     return Application(
         name="mine",
         licence="MIT",
-        packages=("python3",),
+        packages={"apt": ("python3",)},
         start=(PYTHON, "{folder}/server.py", "{address}", "{folder}", "{port}"),
         port=free_port(),
         protocol="http",
@@ -86,7 +86,7 @@ def server_of(service: Service) -> int:
 def test_its_files_are_filled_in_and_root_gives_them_and_itself_to_nobody(
     application: Application, tmp_path: Path
 ) -> None:
-    words = prepare(application, address="10.0.0.1", folder=tmp_path)
+    words = prepare(application, address="10.0.0.1", folder=tmp_path).start
     assert words[words.index("--pdeathsig=KILL") + 1 :] == [
         PYTHON, f"{tmp_path}/server.py", "10.0.0.1", str(tmp_path), str(application.port)
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_what_it_needs_is_prepared_once_by_nobody(
     application = replace(application, prepare=(PYTHON, "-c", fill, "{cache}"), start=("sh", "{cache}"))
     for said in ("mine is prepared for its first start\n", ""):
         (folder := public / f"folder{len(said)}").mkdir()
-        words = prepare(application, address="10.0.0.1", folder=folder)
+        words = prepare(application, address="10.0.0.1", folder=folder).start
         assert words[-1] == str(cache)
         assert capsys.readouterr().err == said
     user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.getuid()
@@ -168,7 +168,7 @@ def test_a_port_that_is_taken_is_said_and_nothing_is_started(service: Service) -
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ((PYTHON, "-c", "exit(7)"), "mine ended with exit code 7 before it listened on 127.0.0.1:"),
+        ((PYTHON, "-c", "exit(7)"), "mine ended with exit code 7 before it could listen on 127.0.0.1:"),
         (("bayop-no-such-program",), "bayop-no-such-program is not installed"),
     ],
 )
@@ -178,8 +178,17 @@ def test_one_that_does_not_serve_says_why(application: Application, start: tuple
 
 
 def test_one_that_does_not_listen_is_not_waited_for_for_ever(
-    application: Application, monkeypatch: pytest.MonkeyPatch
+    application: Application,
 ) -> None:
-    monkeypatch.setattr("bayop.applications.serve.START_S", 0.3)
+    sleeping = replace(application, start=("sleep", "1000"), ready_within_s=0.3)
     with pytest.raises(UnsupportedError, match=r"mine does not listen on 127.0.0.1:\d+"):
-        Service(replace(application, start=("sleep", "1000")), said=subprocess.DEVNULL).__enter__()
+        Service(sleeping, said=subprocess.DEVNULL).__enter__()
+
+
+def test_what_it_says_of_itself_is_waited_for(application: Application) -> None:
+    ready = ("sh", "-c", "[ -e {folder}/ready ] || { sleep 0.3; touch {folder}/ready; exit 1; }")
+    with Service(replace(application, ready=ready), said=subprocess.DEVNULL) as service:
+        assert (folder_of(service) / "ready").owner() == (folder_of(service) / "address").owner()
+    never = replace(application, ready=("false",), ready_within_s=3.0)
+    with pytest.raises(UnsupportedError, match=r"mine does not serve on 127.0.0.1:\d+"):
+        Service(never, said=subprocess.DEVNULL).__enter__()

@@ -15,16 +15,20 @@ from bayop.applications.definition import application_names
 from bayop.applications.serve import Service
 from bayop.cli import main
 from bayop.errors import BayopError
-from bayop.events.applications import INSTALLED
+from bayop.events.applications import APPLICATION, INSTALLED
 
 Capture = pytest.CaptureFixture[str]
 
 MINE = """\
 licence = "MIT"
-packages = ["mine", "mine-more"]
 start = ["%s", "{address}:{port}"]
 port = 8080
 protocol = "http"
+ready = ["true"]
+[packages]
+apt = ["mine", "mine-more"]
+[knobs]
+"cpu.freq_mhz" = "all"
 """
 
 
@@ -42,7 +46,9 @@ def test_what_there_is_comes_with_where_it_is_installed(mine: Path, capsys: Capt
     assert main(["app", "list", "--applications", str(mine), "--json"]) == 0
     here, nowhere = map(json.loads, capsys.readouterr().out.splitlines())
     assert (here["name"], Path(here["path"]).name) == ("here", "sh")
-    assert (nowhere["name"], nowhere["path"], nowhere["packages"]) == ("nowhere", None, ["mine", "mine-more"])
+    assert (nowhere["name"], nowhere["path"], nowhere["packages"]) == ("nowhere", None, {"apt": ["mine", "mine-more"]})
+    assert (here["ready"], here["knobs"], here["live"]) == (["true"], {"cpu.freq_mhz": "all"}, None)
+    Draft202012Validator(closed(APPLICATION.schema())).validate(here)
 
 
 def test_people_see_a_row_for_each(mine: Path, capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
@@ -45,15 +46,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _event(application: Application, path: str | None) -> dict[str, object]:
+    live = application.live
     return {
         "event": "application",
         "name": application.name,
         "program": application.start[0],
         "path": path,
-        "packages": list(application.packages),
+        "packages": {registry: list(names) for registry, names in application.packages.items()},
         "protocol": application.protocol,
         "port": application.port,
         "licence": application.licence,
+        "prepares": bool(application.prepare),
+        "ready": list(application.ready),
+        "ready_within_s": application.ready_within_s,
+        "load": dict(application.load),
+        "knobs": dict(application.knobs),
+        "live": None if live is None else {**asdict(live), "slo": str(live.slo)},
     }
 
 
@@ -67,6 +75,6 @@ def _print(rows: Sequence[tuple[Application, str | None]]) -> None:
     table.add_column("port", justify="right")
     table.add_column("licence", overflow="fold")
     for application, path in rows:
-        cells = (application.name, path or "no", " ".join(application.packages), application.protocol)
+        cells = (application.name, path or "no", " ".join(application.package_names), application.protocol)
         table.add_row(*map(literal, (*cells, str(application.port), application.licence)))
     console().print(table)

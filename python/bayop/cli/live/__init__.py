@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayop.experiments.rig.record import LiveRecord, Point
     from bayop.live.target import AgentTarget
     from bayop.optimize.base import Problem
+    from bayop.space import Setting, Space
 
 EXAMPLE: Final = """\
   bayop live
@@ -69,9 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeouts",
         type=arguments.reader(_timeouts, "--timeouts"),
-        default=_TIMEOUTS_US,
         metavar="US,...",
-        help=f"values of gro_flush_timeout to sweep, up to {_MOST_US} (default: {','.join(map(str, _TIMEOUTS_US))})",
+        help=f"values of gro_flush_timeout to sweep, up to {_MOST_US} (default: those of "
+        f"{','.join(map(str, _TIMEOUTS_US))} that the application has searched)",
     )
     parser.add_argument(
         "--no-fifo",
@@ -117,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         qps=args.load,
         window_s=args.window,
         patience_s=args.patience,
-        longest_us=max(*args.timeouts, LONGEST_US),
+        longest_us=max(*args.timeouts, LONGEST_US) if args.timeouts else None,
         application=application,
         schedule=Schedule(not args.no_fifo, args.cpus, args.load_cpus),
     ) as machine:
@@ -163,7 +164,7 @@ def _experiment(
     )
     display = _Events(record, problem) if args.json else _display(record, problem)
     with rig.recorded(record, args, display.on_data):
-        grid = _grid(args.timeouts)
+        grid = [setting for setting in _grid(args.timeouts or _TIMEOUTS_US) if _is_within(problem.space, setting)]
         run_experiment(target, problem, grid, record, max_trials=args.max_trials, on_point=display.on_point)
     from bayop.experiments.rig.summary import shortfall
     from bayop.report.live.report import write_report
@@ -207,10 +208,14 @@ def _display(record: LiveRecord, problem: Problem) -> Any:  # noqa: ANN401 -- of
     return Display(record, problem)
 
 
-def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
+def _grid(timeouts_us: tuple[int, ...]) -> list[Setting]:
     from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
     return [{GRO_FLUSH_TIMEOUT_US: timeout, DEFER_HARD_IRQS: polls} for timeout in timeouts_us for polls in _POLLS]
+
+
+def _is_within(space: Space, setting: Setting) -> bool:
+    return all(space[knob].takes(value) for knob, value in setting.items())
 
 
 def _timeouts(text: str) -> tuple[int, ...]:

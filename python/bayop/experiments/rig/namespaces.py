@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from bayop.applications.definition import DEFAULT, Application, find_application
 from bayop.applications.packages import require_program
+from bayop.domains import ALL
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.polls import polls_of
 from bayop.experiments.rig.softirqs import net_rx_softirqs
@@ -120,7 +121,7 @@ class Rig:
         qps: The load that its file asks for; None for the application's share of what it answers at most.
         window_s: The length of the windows that its file asks for; None for as many requests as the application wants.
         patience_s: How long a search waits for a hypervisor that takes the processors away.
-        longest_us: The longest wait that is searched.
+        longest_us: The longest wait that is searched; None for what the application says, else `LONGEST_US`.
         application: What it serves; memcached when left out.
         schedule: How the service and its clients get at the processors.
 
@@ -147,7 +148,7 @@ class Rig:
         qps: float | None,
         window_s: float | None,
         patience_s: float = PATIENCE_S,
-        longest_us: int = LONGEST_US,
+        longest_us: int | None = None,
         application: Application | None = None,
         schedule: Schedule = AHEAD,
     ) -> None:
@@ -214,8 +215,14 @@ class Rig:
 
     @property
     def knobs(self) -> Mapping[str, str]:
-        """What is searched, as its file has it."""
-        return {GRO_FLUSH_TIMEOUT_US: f"0:{self._longest_us}:10", DEFER_HARD_IRQS: f"1:{MOST_POLLS}"}
+        """What is searched, as its file has it: in the application's ranges, where it has any for these knobs."""
+        own = {
+            GRO_FLUSH_TIMEOUT_US: f"0:{self._longest_us or LONGEST_US}:10",
+            DEFER_HARD_IRQS: f"1:{MOST_POLLS}",
+        }
+        asked = {GRO_FLUSH_TIMEOUT_US: ALL} if self._longest_us else {}
+        chosen = {knob: values for knob, values in {**self._application.knobs, **asked}.items() if values != ALL}
+        return {knob: chosen.get(knob, values) for knob, values in own.items()}
 
     @property
     def client(self) -> AgentClient:

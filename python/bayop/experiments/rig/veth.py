@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from bayop.applications.definition import Application, find_application
-from bayop.applications.serve import await_listening, prepare
+from bayop.applications.serve import await_ready, prepare
 from bayop.errors import UnsupportedError
 from bayop.load.answered import read_memcached
 
@@ -195,24 +195,25 @@ class VethPair:
             Its process id.
 
         Raises:
-            UnsupportedError: it does not listen.
+            UnsupportedError: it does not listen, or not serve.
         """
         folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
-        words = prepare(application, address=SERVER_ADDRESS, folder=folder)
+        commands = prepare(application, address=SERVER_ADDRESS, folder=folder)
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
         with tempfile.TemporaryFile() as log:
-            process = start(self.server.command([*self._schedule.service(), *_FIRST, *words]), log=log)
+            process = start(self.server.command([*self._schedule.service(), *_FIRST, *commands.start]), log=log)
             self._stack.callback(_end_first, process)
 
             def is_listening() -> bool:
                 return subprocess.run(probe, capture_output=True, check=False).returncode == 0  # noqa: S603 -- our words
 
-            def refusal() -> UnsupportedError:
+            def refusal(what: str) -> UnsupportedError:
                 log.seek(0)
                 said = log.read().decode(errors="replace").strip().splitlines()
-                return UnsupportedError(wrong=f"{application.name} does not listen", hint=said[-1] if said else None)
+                return UnsupportedError(wrong=f"{application.name} does not {what}", hint=said[-1] if said else None)
 
-            await_listening(process, is_listening, refusal)
+            ready = self.client.command(commands.ready) if commands.ready else ()
+            await_ready(process, is_listening, ready, within_s=application.ready_within_s, refusal=refusal)
         return next(iter(_children(process.pid)), process.pid)
 
     def load(self, application: Application, *flags: str) -> dict[str, Any]:
