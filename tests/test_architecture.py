@@ -168,6 +168,7 @@ KERNEL = re.compile(r"""(?<!\.at\()["']/(?:sys|proc|dev)/|AF_NETLINK|\bioctl\(|\
 MAY_TOUCH = {
     "crates/knobs": "it is what all others use",
     "crates/probe": "it tells its eBPF programs what the machine has that they look at",
+    "python/bayop/applications/scope.py": "it makes control groups of its own to count what services take",
     "python/bayop/experiments/rig": "it makes network namespaces of its own to try a search in",
     "python/bayop/supervisor.py": "it looks for what a user's command has started",
     "python/bayop/testing": "it looks for threads that were left behind",

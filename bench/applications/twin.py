@@ -31,7 +31,7 @@ from bayop import _core
 from bayop.applications.definition import Application, find_application
 from bayop.cli import report_error
 from bayop.errors import BayopError
-from bayop.experiments.rig.veth import VethPair, process_cpu_s
+from bayop.experiments.rig.veth import Served, VethPair
 from bayop.live.patience import MOST_STOLEN
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.twin.calibrate import Calibration
@@ -175,20 +175,20 @@ def measure(application: Application, *, rounds: int) -> list[Window]:
         UnsupportedError: it can't be served here.
     """
     with VethPair() as pair:
-        pid = pair.serve(application)
+        served = pair.serve(application)
         peak = pair.load(application, "--closed-loop", "-w", "0s", "-t", "5s")
         peak_qps = peak["counts"]["answered"] / peak["duration_s"]
-        return [_window(pair, application, pid, share, share * peak_qps) for _ in range(rounds) for share in SHARES]
+        return [_window(pair, application, served, share, share * peak_qps) for _ in range(rounds) for share in SHARES]
 
 
-def _window(pair: VethPair, application: Application, pid: int, share: float, qps: float) -> Window:
+def _window(pair: VethPair, application: Application, served: Served, share: float, qps: float) -> Window:
     """The window in which least was stolen, of those that were needed until one was good."""
     duration_s = max(_LEAST_S, _LEAST_REQUESTS / qps)
     windows: list[Window] = []
     while not windows or (len(windows) < _TRIES and windows[-1].stolen > MOST_STOLEN * 0.01):
-        cpu_s, times_s = process_cpu_s(pid, name=application.name), _processor_times_s()
+        cpu_s, times_s = served.cpu_s(), _processor_times_s()
         result = pair.load(application, "-q", f"{qps:g}", "-w", "0s", "-t", f"{duration_s:g}s")
-        cpu_s = process_cpu_s(pid, name=application.name) - cpu_s
+        cpu_s = served.cpu_s() - cpu_s
         stolen_s, all_s = (now - then for now, then in zip(_processor_times_s(), times_s, strict=True))
         seen = {each["quantile"]: each["value_us"] for each in result["latency"]}
         windows.append(

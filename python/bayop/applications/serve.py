@@ -19,6 +19,7 @@ from typing import IO, Final, Self
 from bayop.applications.cache import cache_folder, new_cache, packages_folder
 from bayop.applications.definition import Application
 from bayop.applications.packages import require_program
+from bayop.applications.scope import Scope, scope_of
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
 from bayop.program import end_supervised, start_supervised
 
@@ -136,13 +137,16 @@ def _ends_well(words: Sequence[str], limit_s: float) -> bool:
 class Service:
     """An application that listens on the loopback interface, from `with` to its end.
 
-    Every process that it has started ends with it, in a session of its own too, and so does its folder; when this
-    process is killed, the folder stays.
+    Every process that it has started ends with it, in a session of its own too, and so do its folder and its control
+    group; when this process is killed, the folder stays, and the group until another is made.
 
     Args:
         application: What is served.
         said: Where it says what it says.
         cpus: The CPUs that it may run on; None for all.
+
+    Attributes:
+        scope: Its control group, once it is open; None where it has none.
 
     Raises:
         InputError: its port is taken.
@@ -152,6 +156,7 @@ class Service:
     def __init__(self, application: Application, *, said: IO[bytes] | int, cpus: Collection[int] | None = None) -> None:
         self.application, self._said = application, said
         self._pinned = ["taskset", "--cpu-list", ",".join(map(str, cpus))] if cpus else []
+        self.scope: Scope | None = None
         self._stack = ExitStack()
 
     @property
@@ -172,7 +177,10 @@ class Service:
         try:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
             commands = prepare(application, address=ADDRESS, folder=folder)
+            self.scope = self._stack.enter_context(scope_of(application.name))
             words = [*self._pinned, *commands.start]
+            if self.scope is not None:
+                words = self.scope.command(words)
             self._supervisor, report = start_supervised(words, (self._said, self._said))
             self._report = self._stack.enter_context(report)
             self._stack.callback(end_supervised, self._supervisor)
@@ -212,7 +220,7 @@ class Service:
     def _refusal(self, what: str) -> BayopError:
         if self._supervisor.poll() is None:
             return UnsupportedError(wrong=f"{self.application.name} does not {what} on {self.address}")
-        wrong = f"{self.application.name} {self._outcome()} before it could {what} on {self.address}"
+        wrong = f"{self.application.name} {self._outcome()} before it {what.removesuffix('e')}ed on {self.address}"
         return UnsupportedError(wrong=wrong)
 
     def _outcome(self) -> str:

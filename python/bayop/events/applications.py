@@ -23,6 +23,8 @@ INSTALLED: Final = Event(
 )
 LISTENING: Final = Event(
     "listening",
-    "The application listens on this host and port, until it is ended.",
+    "The application listens on this host and port, until it is ended. What it takes is counted in `cgroup`, where it "
+    "has one of its own.",
     {"name": TEXT, "server": TEXT, "protocol": TEXT},
+    optional={"cgroup": TEXT},
 )

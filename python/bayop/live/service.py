@@ -39,12 +39,11 @@ class PowerModel:
         busy_s = (cpu_s + self.poll_s * self.polls()) / self.cpus
         return self.idle_w * time_s + (self.busy_w - self.idle_w) * busy_s
 
-    @property
-    def source(self) -> str:
-        """Where its readings come from, for people."""
+    def source(self, counted: str) -> str:
+        """Where its readings come from, for people; `counted` is where the service's processor time does."""
         return (
-            f"the service's processor time and {self.poll_s * 1e6:g} us a poll of its device ({self.idle_w:g} W idle, "
-            f"{self.busy_w:g} W busy)"
+            f"the service's processor time ({counted}) and {self.poll_s * 1e6:g} us a poll of its device "
+            f"({self.idle_w:g} W idle, {self.busy_w:g} W busy)"
         )
 
 
@@ -55,18 +54,22 @@ class Service:
     Attributes:
         cpu_s: Processor time that it has taken until now.
         power: What stands in for the agent's meter; None to go by that.
+        counted: Where its processor time comes from, for people.
     """
 
     cpu_s: Callable[[], float]
     power: PowerModel | None = None
+    counted: str = "/proc"
 
     def beside(self, readings: Sequence[Reading]) -> list[Reading]:
         """The agent's readings with the service's own."""
         meter = meter_of(readings)
         time_s, cpu_s = meter.time_s, self.cpu_s()
-        own = Reading(SERVICE_CPU, "service", cpu_s, "counter", "/proc", estimated=False, time_s=time_s, error=None)
+        own = Reading(
+            SERVICE_CPU, "service", cpu_s, "counter", self.counted, estimated=False, time_s=time_s, error=None
+        )
         if self.power is None:
             return [*readings, own]
-        energy_j, source = self.power.energy_j(time_s, cpu_s), self.power.source
+        energy_j, source = self.power.energy_j(time_s, cpu_s), self.power.source(self.counted)
         estimate = Reading(meter.name, meter.at, energy_j, "counter", source, estimated=True, time_s=time_s, error=None)
         return [*(reading for reading in readings if reading is not meter), own, estimate]

@@ -168,7 +168,7 @@ def test_a_port_that_is_taken_is_said_and_nothing_is_started(service: Service) -
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ((PYTHON, "-c", "exit(7)"), "mine ended with exit code 7 before it could listen on 127.0.0.1:"),
+        ((PYTHON, "-c", "exit(7)"), "mine ended with exit code 7 before it listened on 127.0.0.1:"),
         (("bayop-no-such-program",), "bayop-no-such-program is not installed"),
     ],
 )

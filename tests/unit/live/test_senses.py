@@ -116,7 +116,7 @@ def test_the_model_of_a_service_stands_in_for_the_meter() -> None:
     model = PowerModel(idle_w=20.0, busy_w=60.0, cpus=2, polls=lambda: 0, poll_s=1e-5)
     service = Service(lambda: 0.0, model)
     measured = Senses(cast("AgentClient", Sensors()), Clients([latency_of(80.0)]), window_s=0.01, service=service)
-    assert (measured.meter.source, measured.meter.estimated) == (model.source, True)
+    assert (measured.meter.source, measured.meter.estimated) == (model.source("/proc"), True)
     assert measured.window({}, sleep=nap)["power_w"] == 20.0
 
 

@@ -21,7 +21,7 @@ def sample(time_s: float, energy_j: float) -> list[Reading]:
 def test_power_is_that_of_the_service_and_its_polls_whatever_the_meter_says() -> None:
     cpu_s, polls = iter([3.0, 3.5]), iter([1000, 26_000])
     model = PowerModel(idle_w=20.0, busy_w=60.0, cpus=2, polls=lambda: next(polls), poll_s=1e-5)
-    service = Service(lambda: next(cpu_s), model)
+    service = Service(lambda: next(cpu_s), model, "cpu.stat")
     before, after = service.beside(sample(10.0, 0.0)), service.beside(sample(12.0, 120.0))
     quantities = window_quantities(before, after)
     # 0.5 s of the service and 0.25 s of polls in 2 s of two processors.
@@ -29,7 +29,9 @@ def test_power_is_that_of_the_service_and_its_polls_whatever_the_meter_says() ->
     assert quantities["service_cpu"] == 0.25
     meter = meter_of(after)
     assert meter.estimated
-    assert meter.source == "the service's processor time and 10 us a poll of its device (20 W idle, 60 W busy)"
+    assert (
+        meter.source == "the service's processor time (cpu.stat) and 10 us a poll of its device (20 W idle, 60 W busy)"
+    )
     assert [r.at for r in after if r.name == "energy_j"] == ["package-0", "machine"]
 
 

@@ -62,17 +62,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _event(service: Service) -> dict[str, object]:
     application = service.application
-    return {
+    event: dict[str, object] = {
         "event": "listening",
         "name": application.name,
         "server": service.address,
         "protocol": application.protocol,
     }
+    return event if service.scope is None else {**event, "cgroup": str(service.scope.path)}
 
 
 def _print(service: Service) -> None:
     application, screen = service.application, console()
     screen.print(literal(f"{application.name} listens on {service.address}; Ctrl-C ends it."))
+    if service.scope is not None:
+        screen.print(literal(f"What it takes is counted in {service.scope.path}."))
     # An open loop would drown an application that answers ten requests a second.
     words = ["bayop", "load", "-s", service.address, *application.load_flags, "--closed-loop", "-c", "8"]
     screen.print(literal(shlex.join(words)), style="dim", soft_wrap=True)

@@ -33,7 +33,6 @@ from bayop.experiments.rig.veth import (
     Schedule,
     VethPair,
     missing,
-    process_cpu_s,
     start,
 )
 from bayop.last_words import LastWords
@@ -167,7 +166,8 @@ class Rig:
         try:
             self.folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
             self._pair = self._stack.enter_context(VethPair(self._schedule))
-            self.service_pid = self._pair.serve(self._application)
+            self._served = self._pair.serve(self._application)
+            self.service_pid = self._served.pid
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*self._schedule.clients(), *self._pair.client.command([])])
@@ -240,7 +240,7 @@ class Rig:
         """
         polls = self._stack.enter_context(polls_of(SERVER_DEVICE))
         model = PowerModel(**_POWERS_W, cpus=os.cpu_count() or 1, polls=polls, poll_s=_POLL_S)
-        return Service(self.service_cpu_s, model)
+        return Service(self.service_cpu_s, model, self._served.counted)
 
     def service_cpu_s(self) -> float:
         """Processor time that the service has taken, in s.
@@ -248,7 +248,7 @@ class Rig:
         Raises:
             UnsupportedError: it has ended.
         """
-        return process_cpu_s(self.service_pid, name=self._application.name)
+        return self._served.cpu_s()
 
     def served(self) -> int:
         """How many requests memcached has answered until now, by its own count.

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from bayop.applications.definition import Application, find_application
+from bayop.applications.scope import Scope, scope_of
 from bayop.applications.serve import await_ready, prepare
 from bayop.errors import UnsupportedError
 from bayop.load.answered import read_memcached
@@ -95,6 +96,42 @@ class Schedule:
 
 AHEAD: Final = Schedule()
 """Ahead of whatever else this machine runs, on all of its processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An application that is served.
+
+    Attributes:
+        name: Its name.
+        pid: Its process.
+        scope: Its control group; None where it has none.
+    """
+
+    name: str
+    pid: int
+    scope: Scope | None
+
+    def cpu_s(self) -> float:
+        """Processor time that it, and all that it has started, have taken, in s.
+
+        Raises:
+            UnsupportedError: it has ended.
+        """
+        if self.scope is None:
+            return process_cpu_s(self.pid, name=self.name)
+        try:
+            taken_s = self.scope.cpu_s()
+        except OSError as error:
+            raise _ended(self.name, error.strerror) from error
+        if not self.scope.is_populated():
+            raise _ended(self.name, "no process is left")
+        return taken_s
+
+    @property
+    def counted(self) -> str:
+        """Where that comes from, for people."""
+        return "/proc, without what has ended" if self.scope is None else "cpu.stat of its control group"
 
 
 class Namespace:
@@ -184,15 +221,14 @@ class VethPair:
 
     def memcached(self, *, port: int = 11211) -> int:
         """Starts a memcached with one thread, as `serve` does, and returns its process id."""
-        return self.serve(replace(find_application("memcached"), port=port))
+        return self.serve(replace(find_application("memcached"), port=port)).pid
 
-    def serve(self, application: Application) -> int:
+    def serve(self, application: Application) -> Served:
         """Starts an application in the server's namespace, by the schedule.
 
         Whatever it has started ends with it, since it is the first process of a PID namespace (pid_namespaces(7)).
 
-        Returns:
-            Its process id.
+        What it takes is counted in a control group of its own, where there can be one.
 
         Raises:
             UnsupportedError: it does not listen, or not serve.
@@ -201,7 +237,9 @@ class VethPair:
         commands = prepare(application, address=SERVER_ADDRESS, folder=folder)
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
         with tempfile.TemporaryFile() as log:
-            process = start(self.server.command([*self._schedule.service(), *_FIRST, *commands.start]), log=log)
+            scope = self._stack.enter_context(scope_of(application.name))
+            words = commands.start if scope is None else scope.command(commands.start)
+            process = start(self.server.command([*self._schedule.service(), *_FIRST, *words]), log=log)
             self._stack.callback(_end_first, process)
 
             def is_listening() -> bool:
@@ -214,7 +252,7 @@ class VethPair:
 
             ready = self.client.command(commands.ready) if commands.ready else ()
             await_ready(process, is_listening, ready, within_s=application.ready_within_s, refusal=refusal)
-        return next(iter(_children(process.pid)), process.pid)
+        return Served(application.name, next(iter(_children(process.pid)), process.pid), scope)
 
     def load(self, application: Application, *flags: str) -> dict[str, Any]:
         """Runs `bayop load` on eight connections from the client's namespace, and returns its result.
@@ -287,14 +325,16 @@ def process_cpu_s(pid: int, *, name: str = "memcached") -> float:
     try:
         taken_s = _cpu_s(pid)
     except OSError as error:
-        raise UnsupportedError(
-            wrong=f"{name} ended before the experiment ({error.strerror})", hint=error.strerror
-        ) from error
+        raise _ended(name, error.strerror) from error
     for child in _children(pid):
         # It may end meanwhile.
         with suppress(UnsupportedError):
             taken_s += process_cpu_s(child)
     return taken_s
+
+
+def _ended(name: str, why: str | None) -> UnsupportedError:
+    return UnsupportedError(wrong=f"{name} ended before the experiment ({why})", hint=why)
 
 
 def _cpu_s(pid: int) -> float:

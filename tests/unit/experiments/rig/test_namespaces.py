@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.applications import EACH, need_program
-from tests.support.needs import need
+from tests.support.needs import need, require
 from tests.support.processes import descendants
 from tests.support.rig import deferral_of
 
@@ -94,6 +94,16 @@ def test_what_a_service_has_started_counts_and_ends_with_it(agent_binary: Path) 
         before_s, taken_s = rig.service_cpu_s(), process_cpu_s(pids[1])
         assert 0.0 < taken_s < before_s
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_what_has_ended_meanwhile_counts_too(agent_binary: Path) -> None:
+    """As a PostgreSQL has a process for each connection."""
+    memcached = find_application("memcached")
+    burn = 'ends = __import__("time").process_time() + 0.2\nwhile __import__("time").process_time() < ends: pass'
+    shell = ("bash", "-c", f"/usr/bin/python3 -c {shlex.quote(burn)}; exec {shlex.join(memcached.start)}")
+    with Rig(agent_binary, qps=3000.0, window_s=0.5, application=replace(memcached, start=shell)) as rig:
+        require(rig.service().counted.startswith("cpu.stat"), "no control group can be made here", "")
+        assert rig.service_cpu_s() > process_cpu_s(rig.service_pid) + 0.15
 
 
 def test_an_application_that_ends_at_once_says_what_it_said(agent_binary: Path) -> None:
