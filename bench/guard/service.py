@@ -48,7 +48,6 @@ from bench.rows import write_rows
 
 from bayop.errors import BayopError
 from bayop.experiments.rig.namespaces import Rig
-from bayop.experiments.rig.veth import SERVER_DEVICE
 from bayop.live.agent.messages import Conditions, FellBack, LatencyLimit, LoadBand
 from bayop.load.steady import SteadyLoad
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
@@ -165,7 +164,7 @@ class Source(Background):
         self.pushes: list[tuple[float, float]] = []
         """When each was sent, and the p99 in it, in us."""
         port = rig.load.plan.servers[0].rsplit(":", 1)[1]
-        flags = f"--port {port} --wait {SERVER_DEVICE} --window-s {PUSH_EVERY_S} --netns /proc/{rig.service_pid}/ns/net"
+        flags = f"--port {port} --wait {rig.device} --window-s {PUSH_EVERY_S} --netns /proc/{rig.service_pid}/ns/net"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.connect(str(rig.folder / "latency.sock"))
         self._process = subprocess.Popen([str(probe), *flags.split()], stdout=subprocess.PIPE)
@@ -215,7 +214,7 @@ class Scene:
         self._lease = rig.client.acquire("bench", LEASE_S)
         self._random, self._held_at_s = Random(14), 0.0
         # The agent has a sysfs of the server's namespace.
-        device = Path(f"/proc/{rig.agent_pid}/root/sys/class/net/{SERVER_DEVICE}")
+        device = Path(f"/proc/{rig.agent_pid}/root/sys/class/net/{rig.device}")
         self._timeout, self._packets = device / "gro_flush_timeout", device / "statistics/rx_packets"
         with Source(rig, probe) as source:
             self._limit_us = LIMIT * median(source.await_pushes(20))
@@ -292,7 +291,7 @@ class Scene:
     def _hold(self) -> None:
         limit = LatencyLimit("p99_us", self._limit_us, SILENCE_S, SETTLE_S)
         low, high = (factor * self._packets_per_s for factor in (1 - BAND, 1 + BAND))
-        conditions = Conditions(limit, LoadBand(SERVER_DEVICE, low, high, BAND_WINDOW_S), longest_s=LONGEST_S)
+        conditions = Conditions(limit, LoadBand(self._rig.device, low, high, BAND_WINDOW_S), longest_s=LONGEST_S)
         self._rig.client.renew(self._lease, timeout_s=PATIENCE_S)
         self._held_at_s = time.perf_counter()
         self._rig.client.hold(HELD, fall_back=FALL_BACK, conditions=conditions, lease=self._lease)

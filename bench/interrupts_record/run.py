@@ -18,7 +18,7 @@ from typing import Final
 
 from bench.results import tell_summary
 
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 from bayop.interrupts.capture import recorded, recorder_place
 from bayop.interrupts.record import record
 
@@ -46,7 +46,7 @@ def main() -> None:
         sender = subprocess.Popen(pair.client.command([sys.executable, "-c", _SENDER]))
         try:
             words = [args.recorder]
-            printed = recorded(words, device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S, cost=True)
+            printed = recorded(words, device=pair.device, netns=pair.server.path, duration_s=DURATION_S, cost=True)
             capture = record(printed, Path(logs), place=recorder_place(words), most_bytes=MOST_BYTES)
         finally:
             sender.kill()

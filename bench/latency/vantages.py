@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench import environment
 
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair, process_cpu_s
+from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair, process_cpu_s
 
 PORT: Final = 11211
 TIMEOUTS_US: Final = (0, 50, 100, 200, 500, 1000)
@@ -77,7 +77,7 @@ def measure(
     ]
     ways: tuple[list[str], ...] = (
         [],
-        ["--wait", SERVER_DEVICE],
+        ["--wait", pair.device],
         ["--gro-flush-timeout-us", str(gro_flush_timeout_us), "--defer-hard-irqs", str(int(gro_flush_timeout_us > 0))],
     )
     probes = [subprocess.Popen([*watch, *way], stdout=subprocess.PIPE, text=True) for way in ways]

@@ -16,7 +16,7 @@ from tests.support.patience import eventually
 from tests.support.rig import deferral_of
 
 from bayop.experiments.rig.namespaces import Rig
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE
+from bayop.experiments.rig.veth import SERVER_ADDRESS
 from bayop.live.agent.messages import Conditions, FellBack, LoadBand
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
@@ -74,7 +74,7 @@ def fell_back(rig: Rig) -> FellBack | None:
 def test_a_load_that_doubles_ends_a_hold_by_the_kernels_own_counter(rig: Rig) -> None:
     client = rig.client
     lease = client.acquire("a test", 60.0)
-    band = LoadBand(SERVER_DEVICE, 0.5 * PACKETS_PER_S, 1.5 * PACKETS_PER_S)
+    band = LoadBand(rig.device, 0.5 * PACKETS_PER_S, 1.5 * PACKETS_PER_S)
     with traffic(rig) as send:
         send(PACKETS_PER_S)
         settings = ({GRO_FLUSH_TIMEOUT_US: ns / 1000, DEFER_HARD_IRQS: polls} for ns, polls in (HELD, FALL_BACK))
@@ -86,7 +86,7 @@ def test_a_load_that_doubles_ends_a_hold_by_the_kernels_own_counter(rig: Rig) ->
     fallen = fell_back(rig)
     assert fallen is not None
     assert (fallen.condition, fallen.error) == ("load", None)
-    assert f"{SERVER_DEVICE} receives" in fallen.seen
+    assert f"{rig.device} receives" in fallen.seen
     assert deferral_of(rig) == FALL_BACK
     client.release(lease, keep=False)
     assert deferral_of(rig) == DEFAULT

@@ -17,7 +17,7 @@ from tests.support.needs import need
 from tests.support.patience import eventually
 
 from bayop.cli import main
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -42,7 +42,7 @@ def pair() -> Iterator[VethPair]:
 
 def statistics(pair: VethPair) -> Mapping[str, Any]:
     """What the kernel has counted of the server's device."""
-    words = pair.server.command(["ip", "-s", "-j", "link", "show", SERVER_DEVICE])
+    words = pair.server.command(["ip", "-s", "-j", "link", "show", pair.device])
     (link,) = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
     stats: Mapping[str, Any] = link["stats64"]
     return stats
@@ -55,7 +55,7 @@ def send(pair: VethPair) -> None:
 def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
     interrupts_recorder: Path, pair: VethPair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["interrupts", "record", "--device", SERVER_DEVICE, "--netns", pair.server.path, "--duration", "8s"]
+    words = ["interrupts", "record", "--device", pair.device, "--netns", pair.server.path, "--duration", "8s"]
     words += ["--recorder", str(interrupts_recorder), "--cost", "--json", "--out", str(tmp_path)]
     words += ["--counters", "context-switches,page-faults"]  # which every machine has, a virtual one too
     with ThreadPoolExecutor() as pool:
@@ -69,7 +69,7 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
     assert (event["polls"], event["lost"], event["full"]) == (True, 0, False)
     assert event["kernel_ns_per_record"] > 0
     logs = [pl.read_parquet(tmp_path / name) for name in event["logs"]]
-    assert all(name.startswith(f"{SERVER_DEVICE}-napi-") for name in event["logs"])
+    assert all(name.startswith(f"{pair.device}-napi-") for name in event["logs"])
     for way in ("rx", "tx"):
         recorded = sum(int(log[f"{way}_descriptors"].sum()) for log in logs) + event[f"rest_{way}_packets"]
         counted = after[way]["packets"] - before[way]["packets"]

@@ -217,8 +217,8 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(rig: Rig) -> None:
     run = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     assert run.returncode == 0, run.stderr
     assert {change["knob"] for change in json.loads(run.stdout)["changes"]} == {
-        f"{GRO_FLUSH_TIMEOUT_US}@server0",
-        f"{DEFER_HARD_IRQS}@server0",
+        f"{GRO_FLUSH_TIMEOUT_US}@{rig.device}",
+        f"{DEFER_HARD_IRQS}@{rig.device}",
     }
     assert "holder" not in rig.log()
 

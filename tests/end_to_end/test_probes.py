@@ -17,7 +17,7 @@ import pytest
 from tests.support.patience import eventually
 
 from bayop.errors import InputError
-from bayop.experiments.rig.veth import SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import VethPair
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
 
@@ -176,7 +176,7 @@ def loaded_programs() -> set[int]:
 def test_however_it_ends_it_leaves_nothing_in_the_kernel(
     probe_binary: Path, veth_pair: VethPair, ending: signal.Signals
 ) -> None:
-    words = f"{probe_binary} --port 1 --netns {veth_pair.server.path} --wait {SERVER_DEVICE} --window-s 0.1".split()
+    words = f"{probe_binary} --port 1 --netns {veth_pair.server.path} --wait {veth_pair.device} --window-s 0.1".split()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()

@@ -29,7 +29,6 @@ from bayop.experiments.rig.softirqs import net_rx_softirqs
 from bayop.experiments.rig.veth import (
     AHEAD,
     SERVER_ADDRESS,
-    SERVER_DEVICE,
     Schedule,
     VethPair,
     missing,
@@ -202,6 +201,11 @@ class Rig:
         return f"this machine, agent {self.address}"
 
     @property
+    def device(self) -> str:
+        """The server's device."""
+        return self._pair.device
+
+    @property
     def address(self) -> str:
         """Where the agent answers."""
         return f"unix:{self.folder}/agent.sock"
@@ -238,7 +242,7 @@ class Rig:
         Raises:
             UnsupportedError: the kernel does not count the polls of a device for us.
         """
-        polls = self._stack.enter_context(polls_of(SERVER_DEVICE))
+        polls = self._stack.enter_context(polls_of(self.device))
         model = PowerModel(**_POWERS_W, cpus=os.cpu_count() or 1, polls=polls, poll_s=_POLL_S)
         return Service(self.service_cpu_s, model, self._served.counted)
 
@@ -276,9 +280,7 @@ class Rig:
             Their text by their path below the device's folder, such as `queues/rx-0/rps_cpus`.
         """
         # What a device does not support can't be read, and grep says so by its exit code.
-        show = (
-            f"cd /sys/class/net/{SERVER_DEVICE}/ && grep --recursive --no-messages --exclude-dir=statistics . * ; true"
-        )
+        show = f"cd /sys/class/net/{self.device}/ && grep --recursive --no-messages --exclude-dir=statistics . * ; true"
         lines = _output(self._inside(["sh", "-c", show])).splitlines()
         attributes: dict[str, str] = {}
         for path, _, text in (line.partition(":") for line in lines):
@@ -326,7 +328,7 @@ class Rig:
 
     def _write(self, name: str, template: str, **values: object) -> Path:
         path = self.folder / name
-        words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS}
+        words = {"folder": self.folder, "device": self.device, "server": SERVER_ADDRESS}
         words |= {"timeout": GRO_FLUSH_TIMEOUT_US, "deferral": DEFER_HARD_IRQS}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path

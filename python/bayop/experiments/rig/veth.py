@@ -31,8 +31,6 @@ from bayop.applications.serve import await_ready, prepare
 from bayop.errors import UnsupportedError
 from bayop.load.answered import read_memcached
 
-SERVER_DEVICE: Final = "server0"
-CLIENT_DEVICE: Final = "client0"
 SERVER_ADDRESS: Final = "10.207.0.1"
 CLIENT_ADDRESS: Final = "10.207.0.2"
 
@@ -155,6 +153,11 @@ class Namespace:
         """A process in it."""
         return self._holder.pid
 
+    @property
+    def number(self) -> int:
+        """What no other namespace of this machine has at the time: its inode, whose first bits are those of all."""
+        return os.stat(self.path).st_ino & 0xFFFFFFF  # noqa: PTH116 -- of a link's target
+
     def command(self, words: Sequence[str]) -> list[str]:
         """The command that runs `words` inside."""
         return ["nsenter", f"--net={self.path}", *words]
@@ -179,6 +182,11 @@ class VethPair:
 
     Args:
         schedule: How what runs here gets at the processors.
+
+    Attributes:
+        device: The server's device. No other pair on the machine has one of that name, since the kernel counts the
+            polls of all devices of a name.
+        client_device: That of its clients.
     """
 
     def __init__(self, schedule: Schedule = AHEAD) -> None:
@@ -186,13 +194,15 @@ class VethPair:
         self._stack = ExitStack()
         try:
             self.server, self.client = self._namespace(), self._namespace()
+            number = self.server.number
+            self.device, self.client_device = f"server{number:x}", f"client{number:x}"
             self.server.run(
-                *f"ip link add {SERVER_DEVICE} type veth peer name {CLIENT_DEVICE} netns".split(),
+                *f"ip link add {self.device} type veth peer name {self.client_device} netns".split(),
                 str(self.client.holder_pid),
             )
             for namespace, device, address in (
-                (self.server, SERVER_DEVICE, SERVER_ADDRESS),
-                (self.client, CLIENT_DEVICE, CLIENT_ADDRESS),
+                (self.server, self.device, SERVER_ADDRESS),
+                (self.client, self.client_device, CLIENT_ADDRESS),
             ):
                 namespace.run("ip", "address", "add", f"{address}/24", "dev", device)
                 namespace.run("ip", "link", "set", device, "up")
@@ -209,7 +219,7 @@ class VethPair:
 
     def defer(self, *, gro_flush_timeout_us: int, defer_hard_irqs: int = 1) -> None:
         """Sets how long packets for the server wait; a timeout of 0 defers nothing."""
-        folder = f"/sys/class/net/{SERVER_DEVICE}"
+        folder = f"/sys/class/net/{self.device}"
         deferral = defer_hard_irqs if gro_flush_timeout_us else 0
         # sysfs shows the devices of the namespace that it was mounted in.
         script = (

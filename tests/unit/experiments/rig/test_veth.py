@@ -13,9 +13,7 @@ from tests.support.needs import need
 
 from bayop.experiments.rig.veth import (
     CLIENT_ADDRESS,
-    CLIENT_DEVICE,
     SERVER_ADDRESS,
-    SERVER_DEVICE,
     Namespace,
     Schedule,
     VethPair,
@@ -99,8 +97,8 @@ def test_a_program_that_fails_inside_is_quoted(namespace: Namespace) -> None:
 
 def test_the_devices_are_in_their_namespaces_and_not_in_ours(veth_pair: VethPair) -> None:
     for namespace, device, address in (
-        (veth_pair.server, SERVER_DEVICE, SERVER_ADDRESS),
-        (veth_pair.client, CLIENT_DEVICE, CLIENT_ADDRESS),
+        (veth_pair.server, veth_pair.device, SERVER_ADDRESS),
+        (veth_pair.client, veth_pair.client_device, CLIENT_ADDRESS),
     ):
         words = namespace.command(["ip", "-oneline", "address", "show", "dev", device])
         assert f" {address}/24 " in subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -110,7 +108,7 @@ def test_the_devices_are_in_their_namespaces_and_not_in_ours(veth_pair: VethPair
 def test_packets_wait_as_long_as_they_are_told_to(veth_pair: VethPair) -> None:
     """A busy machine adds to both, and takes nothing away."""
     veth_pair.defer(gro_flush_timeout_us=20_000, defer_hard_irqs=2)
-    folder = f"/sys/class/net/{SERVER_DEVICE}"
+    folder = f"/sys/class/net/{veth_pair.device}"
     show = f"mount -t sysfs none /sys && cat {folder}/gro_flush_timeout {folder}/napi_defer_hard_irqs"
     words = veth_pair.server.command(["unshare", "--mount", "sh", "-c", show])
     output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
