@@ -23,10 +23,13 @@ help:  ## Show this list
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
 
-live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (SLO='p90<500us'; needs root)
+live: WHOSE = $(APP) $(if $(APPLICATIONS),--applications $(APPLICATIONS))
+live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (APP=nginx, SLO='p90<500us'; needs root)
 	requirements/install-packages live
-	cargo build --release --locked --quiet --package bayop-agent
-	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent $(if $(SLO),--slo '$(SLO)') --out build/live
+	cargo build --release --locked --quiet --package bayop-agent $(if $(filter tpcc,$(APP)),--package bayop-tpcc-server)
+	$(if $(APP),$(BIN)/bayop app install $(WHOSE))
+	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent $(if $(APP),--app $(WHOSE)) $(if $(SLO),--slo '$(SLO)') \
+		--out build/live$(if $(APP),-$(APP))
 
 day: $(VENV)/.built  ## Play a day of load on a real memcached, with and without bayop run (MINUTES=24; needs root)
 	requirements/install-packages live
