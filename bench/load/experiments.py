@@ -182,7 +182,7 @@ class Bench:
             with Watch(port, self._build) as watch:
                 report = generator.load(port, shape, duration_s=self._duration_s, qps=qps, save_samples=True)
                 true = watch.requests(self._setup.request_bytes, self._setup.reply_bytes)
-        intended_ns = _intended(generator.samples, true)
+        intended_ns = intended_times(generator.samples, true)
         due_us = float(np.quantile(true.received_ns - intended_ns, QUANTILE)) / 1e3
         late_us = (true.sent_ns - intended_ns) / 1e3
         accuracy = Accuracy(
@@ -271,7 +271,7 @@ def _gaps(times_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return times_ns[1:] - times_ns[:-1]
 
 
-def _intended(samples: Path, true: Requests) -> npt.NDArray[np.int64]:
+def intended_times(samples: Path, true: Requests) -> npt.NDArray[np.int64]:
     """Intended send times of the requests that the kernel saw, on its clock.
 
     The generator has one thread, which stamps requests right before it writes them, so its order of sending is the

@@ -148,7 +148,7 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with _servers(folder) as ports:
+        with servers(folder) as ports:
             for contest in CONTESTS:
                 for depth in contest.depths:
                     console.print(f"{contest.protocol}, {depth} under way on each connection")
@@ -164,7 +164,8 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
 
 
 @contextmanager
-def _servers(folder: Path) -> Iterator[Ports]:
+def servers(folder: Path) -> Iterator[Ports]:
+    """Starts nginx and the quick servers; their ports."""
     identity: Identity = Authority(folder / "authority").server()
     ports = {name: free_port() for name in ("http", "http2", "https", "quick", "quick_tls")}
     configuration = folder / "nginx.conf"
