@@ -69,6 +69,15 @@ def test_a_load_that_nobody_gives_is_the_applications_share_of_its_peak(agent_bi
         assert (rig.qps, LiveFile.read(rig.file).window_s) == (QPS, WINDOW_S)
 
 
+def test_knobs_are_searched_in_the_ranges_of_the_application_unless_somebody_asks_for_more(agent_binary: Path) -> None:
+    knobs = {GRO_FLUSH_TIMEOUT_US: "0:200:20", DEFER_HARD_IRQS: "all", "cpu.freq_mhz": "all"}
+    application = replace(find_application("memcached"), knobs=knobs)
+    own = Rig(agent_binary, qps=1.0, window_s=0.5, application=application)
+    assert own.knobs == {GRO_FLUSH_TIMEOUT_US: "0:200:20", DEFER_HARD_IRQS: f"1:{MOST_POLLS}"}
+    asked = Rig(agent_binary, qps=1.0, window_s=0.5, application=application, longest_us=800)
+    assert asked.knobs == {GRO_FLUSH_TIMEOUT_US: "0:800:10", DEFER_HARD_IRQS: f"1:{MOST_POLLS}"}
+
+
 @pytest.mark.parametrize("name", EACH)
 def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str, agent_binary: Path) -> None:
     application = find_application(name)
