@@ -165,7 +165,8 @@ class SearchSteps:
         return self._is_default_better_than(self._optimizer.incumbent())
 
     def _is_default_better_than(self, incumbent: Setting | None) -> bool:
-        default = self._problem.default_objective
+        whole = [t.measurement for t in (*self.trials, *self.windows) if not t.measurement.censored]
+        default = self._problem.default_objective(whole[-1].get("duration_s") if whole else None)
         if default is None:
             return False
         return incumbent is None or default <= self._expected_objective(incumbent)

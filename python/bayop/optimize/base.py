@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from bayop.errors import InputError
@@ -108,11 +108,14 @@ class Problem:
         """What settings are chosen by: the SLO with its headroom."""
         return self.slo.scaled(1.0 - self.headroom)
 
-    @property
-    def default_objective(self) -> float | None:
+    def default_objective(self, duration_s: float | None = None) -> float | None:
         """The objective of the default, which settings have to improve on.
 
         None when the default was not measured whole, or does not stay under what is aimed at: then it is no contender.
+
+        Args:
+            duration_s: How long the windows are that it is compared with, since energy grows with time; None for as
+                long as its own.
         """
         measured = self.default
         if measured is None or measured.censored:
@@ -122,6 +125,11 @@ class Problem:
             return None
         if self.objective.constrained and not self.aim.met_by(measured):
             return None
+        own_s = measured.get("duration_s")
+        if own_s and duration_s and "energy_j" in measured.quantities:
+            energy_j = measured["energy_j"] * duration_s / own_s
+            as_long = {**measured.quantities, "energy_j": energy_j, "duration_s": duration_s}
+            measured = replace(measured, quantities=as_long)
         value = self.objective.of(measured)
         return value if math.isfinite(value) else None
 

@@ -47,12 +47,20 @@ WHOLE = {"power_w": 50.0, "p99_us": 150.0}
 
 def default_of(default: Measurement | None, objective: str = "power", headroom: float = 0.0) -> float | None:
     problem = make_problem(SPACE, slo="p99<200us", objective=objective)
-    return replace(problem, default=default, headroom=headroom).default_objective
+    return replace(problem, default=default, headroom=headroom).default_objective()
 
 
 def test_a_default_that_meets_the_slo_has_an_objective() -> None:
     assert default_of(Measurement(WHOLE)) == 50.0
     assert default_of(Measurement(WHOLE), "power_w * p99_us") == pytest.approx(50.0 * 150e-6), "in W s"
+
+
+def test_a_default_that_was_measured_for_longer_has_no_more_energy_for_that() -> None:
+    longer = Measurement({**WHOLE, "energy_j": 1500.0, "duration_s": 30.0})
+    for objective, expected in (("energy_j", 500.0), ("energy_j / duration_s", 50.0), ("power", 50.0)):
+        problem = replace(make_problem(SPACE, slo="p99<200us", objective=objective), default=longer)
+        assert problem.default_objective(10.0) == pytest.approx(expected)
+        assert problem.default_objective() == problem.default_objective(30.0)
 
 
 @pytest.mark.parametrize(

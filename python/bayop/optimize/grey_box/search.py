@@ -65,7 +65,7 @@ class GreyBox:
             return self._look(now, pool)
         reference = now.reference(self._fastest)
         least = self._caution.worth * abs(reference)
-        if now.incumbent is None and self._problem.default_objective is None:
+        if now.incumbent is None and self._problem.default_objective() is None:
             least = -math.inf
         setting = self._promising(now, pool, reference, least)
         if setting is None:

@@ -88,7 +88,8 @@ class Situation:
 
     def reference(self, fastest: Setting) -> float:
         """The objective to improve on: the incumbent's, or the default's where that is less; else the fastest's."""
-        known = [self._problem.default_objective, self.incumbent.objective if self.incumbent else None]
+        default = self._problem.default_objective(self._window.duration_s)
+        known = [default, self.incumbent.objective if self.incumbent else None]
         objectives = [value for value in known if value is not None]
         return min(objectives) if objectives else float(self.view([fastest]).belief.objective[0])
 
