@@ -103,7 +103,11 @@ pub fn device_index(name: &str, flag: &str) -> Result<u32> {
     })
 }
 
-fn attach_trace(program: &ProgramMut<'_>) -> Result<Link> {
+/// Attaches a program that was loaded to its tracepoint.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn attach_trace(program: &ProgramMut<'_>) -> Result<Link> {
     program.attach_trace().map_err(|error| refused("attach a program to a tracepoint", &error))
 }
 

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::fs;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use bayop_core::Result;
 use bayop_knobs::host::Host;
 use bayop_knobs::sysfs::CPUS;
 use bayop_probe::cost::{KernelTime, Statistics};
-use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused, ring, unreadable};
+use bayop_probe::ebpf::{Scope, attach_trace, check, of_each_cpu, refused, ring, unreadable};
 use bayop_probe::stay::BYTES;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, RingBuffer};
@@ -23,7 +24,10 @@ use skeleton::{IdleSkel, IdleSkelBuilder};
 /// Where a CPU's numbers stand in `struct own` of `idle.bpf.c`.
 const LOST: usize = 0;
 const KEPT: usize = 8;
-const STAYS: usize = 32;
+const STAYS: usize = 64;
+
+/// Within it the CPU that waits has a tick, or it never does.
+const TICK: Duration = Duration::from_millis(20);
 
 /// What chooses idle states here, and what enters them; "none" where a CPU just halts.
 #[derive(Debug, Clone)]
@@ -41,16 +45,23 @@ impl Cpuidle {
         Self { governor: read("current_governor_ro"), driver: read("current_driver") }
     }
 
-    /// Whether the kernel tells where it keeps its data (CONFIG_KALLSYMS_ALL), so that timers can be seen.
-    fn shows_timers() -> Result<bool> {
-        const SYMBOLS: &str = "/proc/kallsyms";
-        let symbols = fs::read_to_string(SYMBOLS).map_err(|error| unreadable(SYMBOLS, &error))?;
-        Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("tick_cpu_device")))
-    }
-
     /// Whether menu chooses, so that it knows of the next timer. Without a driver the kernel asks no governor.
     fn is_by_menu(&self) -> bool {
         self.driver != "none" && self.governor == "menu"
+    }
+}
+
+/// The kernel's symbols that it shows.
+struct Symbols(String);
+
+impl Symbols {
+    fn of_this_kernel() -> Result<Self> {
+        const SYMBOLS: &str = "/proc/kallsyms";
+        fs::read_to_string(SYMBOLS).map(Self).map_err(|error| unreadable(SYMBOLS, &error))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.lines().any(|line| line.split(' ').nth(2) == Some(name))
     }
 }
 
@@ -62,6 +73,14 @@ struct Stays {
 }
 
 impl Stays {
+    /// The memory is written to, so that the kernel gives it now and not stay by stay.
+    fn of_at_most(most: usize) -> Self {
+        let most_bytes = most * BYTES;
+        let mut bytes = vec![u8::MAX; most_bytes];
+        bytes.clear();
+        Self { bytes, most_bytes, beyond: 0 }
+    }
+
     fn take(&mut self, stays: &[u8]) {
         let room = (self.most_bytes - self.bytes.len()).min(stays.len());
         self.bytes.extend_from_slice(&stays[..room]);
@@ -80,7 +99,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Loads and attaches the programs; `most` stays are kept, in memory that is reserved now.
+    /// Loads and attaches the programs; `most` stays are kept, in memory that is taken now.
     ///
     /// # Errors
     /// This kernel or its policy refuses.
@@ -95,18 +114,31 @@ impl<'a> Recorder<'a> {
         let mut open =
             IdleSkelBuilder::default().open(storage).map_err(|error| refused("open the programs", &error))?;
         open.maps.rodata_data.as_deref_mut().expect("the programs have a constant").by_menu = cpuidle.is_by_menu();
-        let timers = Cpuidle::shows_timers()?;
-        open.progs.on_idle.set_autoload(timers);
-        open.progs.on_idle_alone.set_autoload(!timers);
+        let symbols = Symbols::of_this_kernel()?;
+        // Of its data it shows those with CONFIG_KALLSYMS_ALL; elsewhere they can be found, if then they can be read.
+        let shows = symbols.has("tick_cpu_device");
+        let finds = !shows && symbols.has("bpf_rdonly_cast");
+        open.progs.on_idle.set_autoload(shows);
+        open.progs.on_tick.set_autoload(finds);
+        open.progs.on_idle_found.set_autoload(finds);
+        open.progs.on_idle_alone.set_autoload(!shows);
         open.progs.on_nothing.set_autoload(cost);
-        let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
-        let most_bytes = most * BYTES;
-        let taken = Stays { bytes: Vec::with_capacity(most_bytes), most_bytes, beyond: 0 };
-        let stays = Rc::new(RefCell::new(taken));
+        let mut skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
+        let found = finds && find_ticks(&mut skeleton)?;
+        let stays = Rc::new(RefCell::new(Stays::of_at_most(most)));
         let into = Rc::clone(&stays);
         let records = ring(&skeleton.maps.records, move |handed_out| into.borrow_mut().take(handed_out))?;
         let statistics = cost.then(Statistics::enable).transpose()?;
-        let links = attach_traces(skeleton.object())?;
+        let programs = &skeleton.progs;
+        let on_idle = match (shows, found) {
+            (true, _) => &programs.on_idle,
+            (false, true) => &programs.on_idle_found,
+            (false, false) => &programs.on_idle_alone,
+        };
+        let nothing = cost.then_some(&programs.on_nothing);
+        let attached = [on_idle, &programs.on_poll].into_iter().chain(nothing);
+        let links = attached.map(attach_trace).collect::<Result<_>>()?;
+        let timers = shows || found;
         Ok(Self { skeleton, records, stays, links, statistics, timers })
     }
 
@@ -147,4 +179,17 @@ impl<'a> Recorder<'a> {
     pub fn taken(&self) -> Result<Option<KernelTime>> {
         self.statistics.as_ref().map(|statistics| statistics.taken_by(self.skeleton.object())).transpose()
     }
+}
+
+/// Whether a tick came by which the programs know where all are.
+fn find_ticks(skeleton: &mut IdleSkel<'_>) -> Result<bool> {
+    let _link = attach_trace(&skeleton.progs.on_tick)?;
+    let ends = Instant::now() + TICK;
+    // A CPU that is busy has its ticks.
+    while Instant::now() < ends {
+        if skeleton.maps.bss_data.as_deref().is_some_and(|data| data.apart != 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -74,7 +74,8 @@ def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
         )
     elif not summary.get("timers"):
         say.print(
-            "this kernel does not show its timers (CONFIG_KALLSYMS_ALL): they are not in the traces", markup=False
+            "this kernel does not show its timers (Linux 6.2 or CONFIG_KALLSYMS_ALL): they are not in the traces",
+            markup=False,
         )
     if cost := cost_of(summary, *_COST):
         say.print(cost_in_words(cost, *_COST, recorded=stays), markup=False)
