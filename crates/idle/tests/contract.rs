@@ -141,6 +141,11 @@ fn sandy_bridge() -> States {
 
 /// What the last tenth of many equal periods is spent in.
 fn settled(governor: &mut dyn Governor, states: &States, length_us: u32) -> Vec<usize> {
+    settled_within(u32::MAX, governor, states, length_us)
+}
+
+/// The same where the kernel limits the latency.
+fn settled_within(limit_us: u32, governor: &mut dyn Governor, states: &States, length_us: u32) -> Vec<usize> {
     let periods = (0..1_000_u64).map(|i| Period {
         start_us: i * u64::from(length_us + 20),
         length_us,
@@ -150,7 +155,7 @@ fn settled(governor: &mut dyn Governor, states: &States, length_us: u32) -> Vec<
         arrival_age_us: Some(10),
     });
     let mut deepest = vec![0; 1_000];
-    replay(states, periods, u32::MAX, governor, |stay| deepest[stay.period] = deepest[stay.period].max(stay.state));
+    replay(states, periods, limit_us, governor, |stay| deepest[stay.period] = deepest[stay.period].max(stay.state));
     deepest.split_off(900)
 }
 
@@ -189,6 +194,19 @@ fn a_limit_allows_a_state_whose_exit_latency_it_is_and_nothing_later() {
             latest_us = latest_us.max(stay.late_us.unwrap_or(0))
         });
         assert!(latest_us <= limit_us, "{latest_us} us, limit {limit_us}");
+    }
+}
+
+#[test]
+fn the_deepest_state_of_a_limit_takes_long_periods() {
+    let states = sandy_bridge();
+    let plans = Plans::new(&states, 50);
+    for (limit_us, expected) in [(109, 4), (108, 3), (79, 2), (9, 1)] {
+        for length_us in [3_000, 10_000, 30_000, 100_000, 1_000_000] {
+            let mut bayop = BayOp::new(&plans, 3 * UNIT / 10);
+            let deepest = settled_within(limit_us, &mut bayop, &states, length_us);
+            assert!(deepest.iter().all(|&s| s == expected), "{limit_us} us, {length_us} us: {deepest:?}");
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::governor::{Choice, Governor, Slept, View, Waker};
 use early::Early;
 use mixture::{BINS, Mixture, bin_of};
 pub use plans::Plans;
-use plans::{CERTAIN, Plan, Row};
+use plans::{BEYOND_BITS, CERTAIN, Plan, Row};
 pub use shadow::Shadow;
 pub use slo::Slo;
 
@@ -81,9 +81,13 @@ impl<'a> BayOp<'a> {
         let events = lengths;
         lengths[last] = beyond.min(i32::from(i16::MAX)) as i16;
         let weights = weigh(&lengths, &events, self.price);
+        let is_limited = plans.states.deepest_within(max_latency_us) + 1 < plans.states.len();
         let mut best = (i64::MAX, Plan::stay(plans.states.deepest_within(max_latency_us)));
         for i in (0..plans.count).filter(|&i| plans.latency_us[i] <= max_latency_us) {
             let mut cost = i64::from(cost_of(&weights, &plans.costs[i]));
+            if is_limited {
+                cost += i64::from(dot(&weights[0], &plans.beyond[i])) << BEYOND_BITS;
+            }
             if self.late_price > 0 {
                 cost += i64::from(dot(&events, &plans.late[i])) * i64::from(self.late_price) / i64::from(CERTAIN);
             }

@@ -9,6 +9,8 @@ use crate::states::{States, UNIT};
 pub(super) const MAX_PLANS: usize = 16;
 /// Resolution of the tables: a sixteenth of what a polling core takes in 1 us, and of 1 us of latency.
 const PER_US: u64 = 16;
+/// Resolution, in bits less, of energy that finds no room in a table.
+pub(super) const BEYOND_BITS: u32 = 8;
 /// Lengths within a bin that its entry is the mean of.
 const SAMPLES: u32 = 16;
 /// A wake-up that is certainly late.
@@ -72,6 +74,9 @@ pub struct Plans {
     pub(super) plans: [Plan; MAX_PLANS],
     pub(super) latency_us: [u32; MAX_PLANS],
     pub(super) costs: [Row; MAX_PLANS],
+    /// What energy above that of the best plan finds no room in `costs`; of long periods, where the best plan is none that
+    /// a limit allows, it is what tells the others apart.
+    pub(super) beyond: [[i16; BINS]; MAX_PLANS],
     /// How likely it is later than the limit, in units of 1 / [`CERTAIN`].
     pub(super) late: [[i16; BINS]; MAX_PLANS],
 }
@@ -87,6 +92,7 @@ impl Plans {
             plans,
             latency_us: plans.map(|plan| plan.latency_us(states)),
             costs: [[[0; BINS]; 2]; MAX_PLANS],
+            beyond: [[0; BINS]; MAX_PLANS],
             late: [[0; BINS]; MAX_PLANS],
         };
         for bin in 0..BINS {
@@ -111,8 +117,10 @@ impl Plans {
             self.late[i][bin] = (late * CERTAIN as u32 / SAMPLES) as i16;
         }
         let least = energy[..self.count].iter().min().copied().unwrap_or(0);
-        for (row, energy) in self.costs.iter_mut().zip(energy).take(self.count) {
-            row[0][bin] = clamp((energy - least) * PER_US / u64::from(SAMPLES * UNIT));
+        for (i, energy) in energy[..self.count].iter().enumerate() {
+            let above = (energy - least) * PER_US / u64::from(SAMPLES * UNIT);
+            self.costs[i][0][bin] = clamp(above);
+            self.beyond[i][bin] = clamp(above.saturating_sub(i16::MAX as u64) >> BEYOND_BITS);
         }
     }
 }
