@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bayop.experiments.day.record import DayRecord
     from bayop.experiments.generality.record import Outcome
+    from bayop.experiments.idle.record import CoreUse
 
 APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
@@ -117,6 +118,17 @@ class Evidence:
                 for qps, window in zip(rates, windows, strict=True)
             ]
         return pl.DataFrame(rows)
+
+    @cached_property
+    def residency_under_yawn(self) -> Sequence[Sequence[CoreUse]]:
+        """How each core of that server spends its time under Yawn: a row a rate, without the balancer and with it."""
+        from bayop.experiments.idle.cores import core_use
+        from bayop.twin.profile_library import load_profile
+
+        server = load_profile(f"linux-memcached@{YAWN_SERVER}")
+        rates = [float(qps) for qps in sorted(set(self.table("yawn_by_rate.csv")["qps_offered"].to_list()))]
+        uses = core_use(server, "yawn", rates, requests=_CELL_REQUESTS, seed=self._seed, threads=self._threads)
+        return list(uses)
 
     @cached_property
     def tailbench(self) -> Sequence[Outcome]:

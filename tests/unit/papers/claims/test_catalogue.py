@@ -14,6 +14,7 @@ from bayop.papers.claims.claim import PAPERS, Claim
 _DRAWN_IN = {
     "report": "report/study",
     "demo": "report/day",
+    "idle": "report",
     "interrupts": "report/interrupts",
     "twin": "report/generality.py",
     "carbon": "cli/carbon",

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from bayop.experiments.idle.record import CoreUse
 from bayop.papers.claims.claim import Finding, Verdict
 from bayop.papers.claims.evidence import Evidence
 from bayop.papers.claims.idle_governor import CLAIMS
@@ -62,3 +63,52 @@ def test_power_is_below_menu_at_every_rate_or_the_claim_holds_partly(
     assert finding.data == pytest.approx({"least_share": least, "greatest_share": 0.2})
     assert finding.verdict is verdict
     assert "By the twin the verdict would be *not*" in finding.note, "it takes more at every rate"
+
+
+def used(first: float, last: float, deep: float) -> CoreUse:
+    """Two cores that operate for a share of their time each, of which the last sleeps deeply for some of it."""
+    return CoreUse(1e3, "", 50.0, {"C1": [1.0 - first, 1.0 - last - deep], "C6": [0.0, deep]})
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"), [(0.105, Verdict.REPRODUCED), (0.15, Verdict.PARTLY), (0.25, Verdict.NOT)]
+)
+def test_cores_are_alike_without_the_balancer_at_every_rate(evidence: Evidence, last: float, verdict: Verdict) -> None:
+    evidence.residency_under_yawn = [
+        (used(0.3, 0.3, 0.0), used(0.9, 0.1, 0.0)),
+        (used(0.1, last, 0.0), used(0.9, 0.1, 0.0)),
+    ]
+    claim = next(claim for claim in CLAIMS if claim.id == "yawn-spread")
+    finding = claim.examine(evidence)
+    assert finding.twin == pytest.approx({"most_over_least_x": last / 0.1})
+    assert finding.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("last", "deep", "verdict"),
+    [(0.1, 0.5, Verdict.REPRODUCED), (0.1, 0.1, Verdict.PARTLY), (0.4, 0.5, Verdict.NOT)],
+)
+def test_work_gathers_with_the_balancer_and_who_is_left_alone_sleeps_deeply(
+    evidence: Evidence, last: float, deep: float, verdict: Verdict
+) -> None:
+    evidence.residency_under_yawn = [(used(0.3, 0.3, 0.2), used(0.6, last, deep))]
+    claim = next(claim for claim in CLAIMS if claim.id == "yawn-gathered")
+    finding = claim.examine(evidence)
+    assert finding.twin["time_of_first_least_x"] == pytest.approx(2.0)
+    assert finding.verdict is verdict
+
+
+def test_the_day_is_compared_minute_by_minute(evidence: Evidence, tmp_path: Path) -> None:
+    evidence.simulated_yawn = TWIN
+    (tmp_path / "yawn_trace_by_minute.csv").write_text(
+        "governor,minute,qps_offered,p99_us,power_w\n"
+        "menu,1,1000,200,60\nmenu,2,2000,100,40\noff,1,1000,1,99\nyawn,2,2000,90,50\nyawn,1,1000,90,30\n"
+    )
+    claim = next(claim for claim in CLAIMS if claim.id == "yawn-day")
+    finding = claim.examine(evidence)
+    assert finding.data == pytest.approx(
+        {"energy_less_share": 0.2, "minutes_of_less_power_share": 0.5, "minutes_of_shorter_p99_share": 1.0}
+    )
+    assert finding.verdict is Verdict.PARTLY, "in half of the minutes it takes more"
+    assert finding.twin["energy_less_share"] < 0.0
+    assert "By the twin" not in finding.note, "it gives the same"
