@@ -123,6 +123,22 @@ def test_a_verb_that_is_killed_leaves_its_limits_no_longer_than_its_lease(
     assert agent.status()["lease"] is None
 
 
+def test_an_agent_that_is_killed_leaves_limits_that_its_next_start_takes_back(
+    server: tuple[Machine, LabAgent],
+) -> None:
+    """Nobody gives limits of a file back but who has written them, and knows it from the journal."""
+    machine, agent = server
+    with loaded(machine, 20.0), governing(agent, "--limit", "60us") as process:
+        await_limits(machine, "50", "50", timeout_s=30.0)
+        agent.end("KILL")
+        process.communicate(timeout=30)
+        assert process.returncode != 0
+        assert limits(machine) == ["50", "50"]
+        agent.ensure_running()
+        assert limits(machine) == ["0", "0"]
+    assert agent.status()["lease"] is None
+
+
 def test_a_counter_that_is_killed_is_replaced(server: tuple[Machine, LabAgent]) -> None:
     machine, agent = server
     with loaded(machine, 15.0), governing(agent, "--limit", "60us") as process:
