@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = "/root/bayop_idle.ko"
+REFUSING = "/root/refusing/bayop_idle.ko"
 OWN = "tests/end_to_end/lab/test_kernel_module.py"
 _STEPS = [
     step.command for b in blocks_of(ROOT / "docs/idle.md") if b.clauses.get("run by") == OWN for step in b.steps()
@@ -41,11 +43,24 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     lack, _, command = build.stderr.removeprefix("error: ").strip().partition("\nhint: ")
     require(build.returncode != 4, lack, command)
     assert build.returncode == 0, build.stderr
+    files = Files().add(MODULE, folder / "bayop_idle.ko").add(REFUSING, refusing(folder, kernel.headers))
     # Loading it patches the kernel's code.
-    with Machine(files=Files().add(MODULE, folder / "bayop_idle.ko"), kernel=kernel, in_turns=True) as machine:
+    with Machine(files=files, kernel=kernel, in_turns=True) as machine:
         assert machine.run("uname -r").stdout.strip() == kernel.release
         machine.run("dmesg -c >/dev/null")  # what it says of the emulated processor
         yield machine
+
+
+def refusing(folder: Path, headers: Path) -> Path:
+    """The module that takes every processor for one that tracks indirect branches; QEMU emulates none that does."""
+    again = shutil.copytree(folder, folder.with_name(f"{folder.name}-refusing"))
+    source = again / "module.c"
+    text = source.read_text(encoding="utf-8")
+    assert text.count("X86_FEATURE_IBT") == 1
+    source.write_text(text.replace("X86_FEATURE_IBT", "X86_FEATURE_FPU"), encoding="utf-8")
+    make = ["make", "--silent", "-C", headers, f"M={again}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"]
+    subprocess.run(make, check=True)
+    return again / "bayop_idle.ko"
 
 
 @pytest.fixture
@@ -122,3 +137,13 @@ def test_what_can_not_be_meant_loads_nothing_and_is_said(machine: Machine, told:
     machine.run(f"dmesg -c >/dev/null; insmod {MODULE} {told} && exit 1; true")
     assert rule in machine.run("dmesg").stdout
     assert "bayop" not in machine.run(f"cat {CPU}/cpuidle/available_governors; lsmod").stdout
+
+
+def test_a_processor_that_tracks_indirect_branches_is_refused_before_anything_is_touched(machine: Machine) -> None:
+    machine.run("dmesg -c >/dev/null")
+    refused = machine.run(f"insmod {REFUSING}", check=False)
+    assert refused.exit_code != 0
+    assert "Operation not supported" in refused.stderr
+    assert "must not track indirect branches (boot with ibt=off)" in machine.run("dmesg").stdout
+    assert "bayop" not in machine.run(f"cat {CPU}/cpuidle/available_governors; lsmod").stdout
+    machine.run(f"{LOAD} && {UNLOAD}")
