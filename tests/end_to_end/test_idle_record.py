@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 def test_stays_follow_each_other_and_timers_are_seen_where_they_can_be(idle_recorder: Path) -> None:
     with ping_pong():
-        command = [idle_recorder, "--duration-s", "3"]
+        command = [str(idle_recorder), "--duration-s", "3"]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines(keepends=True)
     recording = read_recording(lines, idle_recorder.name)
     symbols = {line.split()[2] for line in Path("/proc/kallsyms").read_text(encoding="ascii").splitlines()}
