@@ -142,16 +142,15 @@ static __always_inline struct stay *begin(struct own *own, __u64 start_ns, const
 	return stay;
 }
 
-/* A stay begins, and how long the one before was follows from what the kernel has counted. The clock tells where its state
- * ended by itself, as one that polls does, since then the kernel goes on counting; and where the tick has stopped, since
- * stopping it took a while that the kernel counts. */
+/* A stay begins, and how long the one before was follows from what the kernel has counted. Where its state ended by itself,
+ * as one that polls does, the kernel goes on counting, and the clock tells. */
 static __always_inline struct stay *begin_as_counted(struct own *own, const struct tick_sched *tick, const __u64 *arguments)
 {
 	__s64 entry_ns = tick->idle_entrytime, slept_ns = tick->idle_sleeptime + tick->iowait_sleeptime;
 	__s64 start_ns = entry_ns;
 	struct stay *before = latest(own);
 
-	if (entry_ns == own->entry_ns || tick->last_tick > entry_ns) {
+	if (entry_ns == own->entry_ns) {
 		start_ns = bpf_ktime_get_ns();
 		slept_ns += start_ns - entry_ns;
 	}
