@@ -25,7 +25,7 @@ from typing import Final
 from bench.command import Results, flags_of, run_benchmark
 from bench.idle_record.players import ping_pong
 from rich.console import Console
-from tests.support.agents import AgentProcess, bare_root
+from tests.support.agents import AgentProcess, Machine
 from tests.support.ebpf import listening
 from tests.support.processes import cpu_s
 
@@ -34,6 +34,9 @@ _WINDOWS: Final = 10
 _BAR_PER_S: Final = 50_000.0
 _GOVERNED_S: Final = 30.0
 _START_S: Final = 3.0
+_CPUS: Final = Path("sys/devices/system/cpu")
+_ALLOW: Final = {"idle.max_latency_us": 'places = ["*"]'}
+_OF_STATE: Final = ("name", "latency", "residency", "disable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ def _governed(agent: Path, counter: str) -> Sequence[float]:
         table = f'[idle]\ncounter = "{path}"\n'
         with (
             listening(path, [counter, "--asked"]) as counters,
-            AgentProcess(agent, folder, bare_root(folder), allow={}, more=table) as serving,
+            AgentProcess(agent, folder, _with_idle_states(folder / "root"), allow=_ALLOW, more=table) as serving,
         ):
             words = [sys.executable, "-m", "bayop", "idle", "govern", "--agent", serving.address]
             with subprocess.Popen(words, stdout=subprocess.DEVNULL) as governor:
@@ -128,8 +131,21 @@ def _governed(agent: Path, counter: str) -> Sequence[float]:
                 before = [cpu_s(pid) for pid in pids]
                 time.sleep(_GOVERNED_S)
                 after = [cpu_s(pid) for pid in pids]
+                if governor.poll() is not None:
+                    raise RuntimeError("the governor has ended")
                 governor.terminate()
     return [(end - begin) / _GOVERNED_S for begin, end in zip(before, after, strict=True)]
+
+
+def _with_idle_states(root: Path) -> Path:
+    """A recorded machine with the idle states of this one, and limits that nobody feels."""
+    machine = Machine(root)
+    for folder in sorted(Path("/", _CPUS).glob("cpu[0-9]*")):
+        machine.write(f"{_CPUS}/{folder.name}/power/pm_qos_resume_latency_us", "0")
+        for file in folder.glob("cpuidle/state*/*"):
+            if file.name in _OF_STATE:
+                machine.write(str(file.relative_to("/")), file.read_text(encoding="ascii").strip())
+    return root
 
 
 def _row(window: dict[str, object]) -> Row:

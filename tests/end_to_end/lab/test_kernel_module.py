@@ -58,8 +58,8 @@ def refusing(folder: Path, headers: Path) -> Path:
     text = source.read_text(encoding="utf-8")
     assert text.count("X86_FEATURE_IBT") == 1
     source.write_text(text.replace("X86_FEATURE_IBT", "X86_FEATURE_FPU"), encoding="utf-8")
-    make = ["make", "--silent", "-C", headers, f"M={again}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"]
-    subprocess.run(make, check=True)
+    flags = [f"M={again}", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+    subprocess.run(["make", "--silent", "-C", headers, *flags, "modules"], check=True)
     return again / "bayop_idle.ko"
 
 
