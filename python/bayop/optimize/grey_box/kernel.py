@@ -76,6 +76,12 @@ class ResidualKernel:
         return np.stack([known, 2.0 * self.unknown_sd**2 * (1.0 - _of_fastest(at))])
 
 
+def scaled(parts: Array, scale: float | Array) -> Array:
+    """Covariances of a residual's parts, together, where `scale` multiplies those of what the prior explains."""
+    total = np.asarray(scale * parts[0])
+    return total if len(parts) == 1 else total + parts[1]
+
+
 def _squared_distance(left: Array, right: Array) -> Array:
     difference = left[:, None, :] - right[None, :, :]
     return np.asarray((difference**2).sum(axis=-1))

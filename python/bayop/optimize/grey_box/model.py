@@ -22,7 +22,7 @@ import numpy as np
 
 from bayop.optimize.grey_box.cholesky import Cholesky
 from bayop.optimize.grey_box.inputs import Array, Inputs
-from bayop.optimize.grey_box.kernel import Correlations, ResidualKernel
+from bayop.optimize.grey_box.kernel import Correlations, ResidualKernel, scaled
 
 _MAX_STEPS = 12
 _TOLERANCE = 1e-3
@@ -79,11 +79,6 @@ class Scales:
     residual: tuple[float, ...]
     noise: tuple[float, ...]
 
-    @property
-    def variances(self) -> Array:
-        """What multiplies the variances of a residual's parts, of what is known and of what is not, shape (2, o)."""
-        return np.square([self.residual, (1.0,) * len(self.residual)])
-
 
 class Linearisation:
     """The prior mean at its best parameters for some data, and the data's covariances of unit scale.
@@ -107,8 +102,7 @@ class Linearisation:
         self.t0, self.s = mean_function.mean, mean_function.sd**2
         self._rows = [np.flatnonzero(data.output == o) for o in range(len(kernels))]
         alike = Correlations.between(data.inputs, data.inputs)
-        self.parts = 1 if alike.unknown is None else 2
-        self._residual = np.zeros((self.parts, len(data.value), len(data.value)))
+        self._residual = np.zeros((1 if alike.unknown is None else 2, len(data.value), len(data.value)))
         for o, rows in enumerate(self._rows):
             self._residual[:, rows[:, None], rows] = self.residual(alike, o)[:, data.point[rows]]
         self._move(self.t0, *self._at_data(self.t0))
@@ -138,7 +132,7 @@ class Linearisation:
         """Covariance of the data that residuals and noise of these sizes make, shape (m, m)."""
         data = self.data
         noise = np.where(data.is_bound, 1.0, np.asarray(scales.noise)[data.output]) * data.sd
-        covariance: Array = np.sum(scales.variances[: self.parts, data.output, None] * self._residual, axis=0)
+        covariance = scaled(self._residual, np.asarray(scales.residual)[data.output, None] ** 2)
         np.fill_diagonal(covariance, covariance.diagonal() + noise**2)
         return covariance
 
@@ -193,8 +187,6 @@ class Expansion:
         mean: Prior means, shape (o, n).
         variance: Their variances, that by the parameters, shape (o, n), and that of the residual's parts at scale 1,
             shape (o, parts, n).
-        features: For each output what ties it to the data: its derivatives by the parameters, and the covariances of
-            its residual's parts with its own data at scale 1, shape (n, p + parts * the output's data).
         between: Covariances with the point `against`, like `variance`.
     """
 
@@ -209,13 +201,23 @@ class Expansion:
         self.mean = value[self.outputs] + self.jacobian @ (linearisation.t0 - linearisation.theta)
         kernels = [linearisation.kernels[o] for o in self.outputs]
         alike = Correlations.between(at, linearisation.data.inputs)
-        residuals = [linearisation.residual(alike, o) for o in self.outputs]
-        self.features = [np.hstack([slopes, *parts]) for slopes, parts in zip(self.jacobian, residuals, strict=True)]
+        self._residuals = [linearisation.residual(alike, o) for o in self.outputs]
         self.variance = self.jacobian**2 @ linearisation.s, np.array([k.variance(at) for k in kernels])
         if against is not None:
             alike = Correlations.between(at, against.at)
             shared = ((self.jacobian * linearisation.s) @ against.jacobian[:, 0, :, None])[..., 0]
             self.between = shared, np.array([k(alike)[..., 0] for k in kernels])
+
+    def features(self, index: int, scale: float) -> Array:
+        """What ties an output to the data, shape (n, p + the output's data).
+
+        These are its derivatives by the parameters, and its residual's covariances with its own data.
+
+        Args:
+            index: Of the output, among the expansion's.
+            scale: What multiplies its residual's variance.
+        """
+        return np.hstack([self.jacobian[index], scaled(self._residuals[index], scale)])
 
 
 class Posterior:
@@ -256,17 +258,18 @@ class Posterior:
             Shapes (o, n) each; the covariance of each point's output with the same output at the point `against`.
         """
         means, variances, covariances = [], [], []
-        for i, (o, features) in enumerate(zip(expansion.outputs, expansion.features, strict=True)):
+        for i, o in enumerate(expansion.outputs):
             pull, gain = self._of_data(o)
-            scale = self.scales.variances[: self.linearisation.parts, o]
+            scale = self.scales.residual[o] ** 2
+            features = expansion.features(i, scale)
             means.append(expansion.mean[i] + features @ pull)
             shared, residual = expansion.variance
             taken = np.einsum("nf,nf->n", features @ gain, features)
-            variances.append(np.maximum(shared[i] + scale @ residual[i] - taken, 1e-12))
+            variances.append(np.maximum(shared[i] + scaled(residual[i], scale) - taken, 1e-12))
             if expansion.against is not None:
                 shared, residual = expansion.between
-                taken = features @ (gain @ expansion.against.features[i][0])
-                covariances.append(shared[i] + scale @ residual[i] - taken)
+                taken = features @ (gain @ expansion.against.features(i, scale)[0])
+                covariances.append(shared[i] + scaled(residual[i], scale) - taken)
         return np.array(means), np.array(variances), np.array(covariances) if covariances else None
 
     def _of_data(self, output: int) -> tuple[Array, Array]:
@@ -274,8 +277,7 @@ class Posterior:
         if output not in self._learned:
             model = self.linearisation
             own = np.eye(len(model.data.value))[model.rows(output)]
-            parts = [scale * own for scale in self.scales.variances[: model.parts, output]]
-            cross = np.vstack([model.s[:, None] * model.jacobian.T, *parts])
+            cross = np.vstack([model.s[:, None] * model.jacobian.T, own])
             white = self._factor.whiten(cross)
             self._learned[output] = cross @ self._weights, white @ white.T
         return self._learned[output]
