@@ -33,7 +33,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,7 +84,7 @@ class Fall:
         condition: Which one the agent says has broken.
         seen: What the agent says it saw.
         pushed_us: The highest p99 that was pushed meanwhile; None where none was.
-        is_breach: Whether that is above the limit: then the fall is no false alarm.
+        is_breach: Whether it fell by that, above the limit: then the fall is no false alarm.
     """
 
     when: str
@@ -93,6 +93,16 @@ class Fall:
     seen: str
     pushed_us: float | None
     is_breach: bool
+
+
+def highest(pushes: Iterable[tuple[float, float]], begin_s: float, end_s: float) -> float | None:
+    """The highest p99 of what was pushed in some time; None where nothing was."""
+    return max((us for at_s, us in pushes if begin_s < at_s <= end_s), default=None)
+
+
+def is_true_breach(condition: str, pushed_us: float | None, limit_us: float) -> bool:
+    """Whether a hold gave way as it has to. The load stays as it is and the source lives: only a latency can have."""
+    return condition == "latency" and pushed_us is not None and pushed_us > limit_us
 
 
 @dataclass(slots=True)
@@ -300,9 +310,10 @@ class Scene:
         """Whether it did, with nothing the matter; it is written down."""
         fallen = self._fallen()
         if fallen is not None:
-            held_s = time.perf_counter() - self._held_at_s - fallen.age_s
-            pushed_us = max((us for at_s, us in source.pushes if at_s > self._held_at_s + SETTLE_S), default=None)
-            is_breach = pushed_us is not None and pushed_us > self._limit_us
+            fell_at_s = time.perf_counter() - fallen.age_s
+            pushed_us = highest(source.pushes, self._held_at_s + SETTLE_S, fell_at_s)
+            is_breach = is_true_breach(fallen.condition, pushed_us, self._limit_us)
+            held_s = fell_at_s - self._held_at_s
             self._record.gave_way(Fall(when, held_s, fallen.condition, fallen.seen, pushed_us, is_breach))
         return fallen is not None
 

@@ -34,7 +34,7 @@ from bench.load.web import servers
 from rich.console import Console
 from tests.support.servers import free_port, serving
 
-from bayop.errors import BayopError
+from bayop.errors import BayopError, InputError
 
 _MODULE: Final = "bench.load.protocols"
 _PATIENCE_S: Final = 30.0
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags.add_argument("--rounds", type=count, default=5, metavar="N", help="runs of each (default: 5)")
     flags.add_argument("--duration", type=float, default=4.0, metavar="SECONDS", help="of a run (default: 4)")
     flags.add_argument("--share", type=float, default=0.5, help="of the peak (default: 0.5)")
-    flags.add_argument("--protocols", type=lambda text: text.split(","), default=[*_FLAGS], metavar="NAME,...")
+    flags.add_argument("--protocols", default=",".join(_FLAGS), metavar="NAME,...", help="which (default: all)")
     flags.add_argument("--build", type=Path, default=Path("build/bench"), help="folder for the compiled eBPF program")
     return run_benchmark(_MODULE, flags, argv, _measured)
 
@@ -92,7 +92,7 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         folder = Path(temporary)
-        for protocol in args.protocols:
+        for protocol in _chosen(args.protocols):
             port = stack.enter_context(_server(protocol, folder / protocol))
             peak_qps = _loaded(protocol, port, args.duration, ["--closed-loop"])["achieved_qps"]
             for round_ in range(1, args.rounds + 1):
@@ -102,6 +102,15 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
                     raise BayopError(wrong=f"{protocol}: {error}") from error
                 console.print(f"{protocol}, round {round_}: p99 {rows[-1].off:+.1%}")
     return Results({"protocols": rows}, table(rows))
+
+
+def _chosen(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in _FLAGS:
+            hint = f"there are {', '.join(_FLAGS)}"
+            raise InputError(wrong=f"there is no protocol {name!r}", value=name, place="--protocols", hint=hint)
+    return names
 
 
 def _row(protocol: str, round_: int, port: int, qps: float, args: argparse.Namespace) -> Row:

@@ -104,8 +104,9 @@ def _draw_physics(rng: np.random.Generator, traits: Traits) -> Physics:
         batching_exponent=1.0 if traits.smooth else log_uniform(rng, 0.3, 2.0),
     )
     disciplines = list(Discipline)
+    of_smooth = Discipline.ONE_QUEUE if traits.one_queue else Discipline.MANY_QUEUES
     queueing = Queueing(
-        discipline=Discipline.MANY_QUEUES if traits.smooth else disciplines[rng.integers(len(disciplines))],
+        discipline=of_smooth if traits.smooth else disciplines[rng.integers(len(disciplines))],
         cores=cores,
         threads=cores,
         blocked_us=0.0,

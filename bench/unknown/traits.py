@@ -24,6 +24,7 @@ class Traits:
     Attributes:
         smooth: Whether nothing but what a search expects is in the physics: one power law of frequency, no polls, no
             steps, a queue per core.
+        one_queue: Whether all cores of a smooth server serve one queue, so that it is stable until nearly all are busy.
         field: The greatest smooth deviation of the latency, as a share; a third of it for power and utilization.
         ripple: Whether power has several minima.
         bump: Whether latency rises around one frequency.
@@ -40,6 +41,7 @@ class Traits:
     """
 
     smooth: bool = True
+    one_queue: bool = False
     field: float = 0.0
     ripple: bool = False
     bump: bool = False
@@ -58,6 +60,7 @@ class Traits:
 SCENARIOS: Final[Mapping[str, Traits]] = MappingProxyType(
     {
         "as the prior expects": Traits(),
+        "one queue for all cores": Traits(one_queue=True),
         "residual 40 %": Traits(field=0.4),
         "several minima": Traits(ripple=True),
         "p99 not monotone in frequency": Traits(bump=True),

@@ -17,7 +17,10 @@ from typing import IO, Final
 from bayop.errors import InputError, reason
 from bayop.last_words import LastWords
 
+# How often a program is looked at: more seldom the longer it runs, since each look costs as much.
 _POLL_S: Final = 0.02
+_POLL_SHARE: Final = 0.02
+_LONGEST_POLL_S: Final = 0.1
 _MOST_BYTES: Final = 64 * 1024
 _SILENT: Final = "it says nothing on stderr: run it by hand"
 _SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
@@ -122,9 +125,10 @@ def _supervise(
         return f"start {error.errno if isinstance(error, OSError) else errno.EINVAL}"
     with report:
         try:
-            ends = monotonic() + limit_s + _SUPERVISOR_S
-            while supervisor.poll() is None and monotonic() < ends:
-                sleep(_POLL_S)
+            began = now = monotonic()
+            while supervisor.poll() is None and now < began + limit_s + _SUPERVISOR_S:
+                sleep(min(max(_POLL_S, _POLL_SHARE * (now - began)), _LONGEST_POLL_S))
+                now = monotonic()
         finally:
             end_supervised(supervisor)
         return report.read()

@@ -20,7 +20,16 @@ from bayop.errors import InputError, Parameter
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
-from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason, to_hold
+from bayop.optimize.base import (
+    Finished,
+    Observation,
+    Optimizer,
+    Prediction,
+    Problem,
+    StopReason,
+    last_window,
+    to_hold,
+)
 from bayop.relative_slo import as_slo
 from bayop.slo import Slo
 from bayop.space import Setting, default_setting, is_default
@@ -165,8 +174,9 @@ class SearchSteps:
         return self._is_default_better_than(self._optimizer.incumbent())
 
     def _is_default_better_than(self, incumbent: Setting | None) -> bool:
-        whole = [t.measurement for t in (*self.trials, *self.windows) if not t.measurement.censored]
-        default = self._problem.default_objective(whole[-1].get("duration_s") if whole else None)
+        told = [o.measurement for o in self._problem.history]
+        told += [t.measurement for t in (*self.trials, *self.windows)]
+        default = self._problem.default_objective(last_window(told).get("duration_s") if told else None)
         if default is None:
             return False
         return incumbent is None or default <= self._expected_objective(incumbent)

@@ -22,7 +22,7 @@ from tests.support.servers import free_port, load, result_of
 
 from bayop.applications import definition
 from bayop.applications.definition import application_names, find_application
-from bayop.applications.scope import Scope
+from bayop.applications.scope import Scope, scope_of
 from bayop.events.applications import LISTENING
 
 
@@ -51,6 +51,8 @@ def folders() -> set[Path]:
 def test_what_one_starts_the_other_loads(name: str) -> None:
     with started(name) as (process, said):
         Draft202012Validator(closed(LISTENING.schema())).validate(said)
+        with scope_of("probe") as scope:
+            assert ("cgroup" in said) is (scope is not None)
         assert "cgroup" not in said or Scope(Path(said["cgroup"])).cpu_s() > 0.0
         assert (said["name"], said["protocol"]) == (name, find_application(name).protocol)
         flags = [*find_application(name).load_flags, "-c", "2", "-w", "0s", "-r", "50"]

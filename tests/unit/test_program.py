@@ -65,6 +65,18 @@ def test_what_it_has_started_ends_with_it_unless_that_may_go_on(*, leaves_childr
             os.kill(pid, signal.SIGKILL)
 
 
+def test_a_program_that_runs_for_long_is_looked_at_more_seldom() -> None:
+    waits: list[float] = []
+
+    def sleep(duration_s: float) -> None:
+        waits.append(duration_s)
+        time.sleep(duration_s)
+
+    run("sleep 1.5", sleep=sleep)
+    assert waits[0] == min(waits) == 0.02
+    assert waits[-1] == max(waits) > 0.025
+
+
 def test_what_a_program_that_failed_has_started_never_goes_on(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exit code 3"):
         run(f"sleep 60 & echo $! >{tmp_path}/pid; exit 3", leaves_children=True)

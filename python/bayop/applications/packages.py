@@ -16,6 +16,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -43,13 +44,37 @@ start) [ -z "${_OURS}" ] || exit 101 ;;
 esac
 """
 _INSTALL: Final = ("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--no-upgrade", "--no-remove")
-_BRING: Final[Mapping[str, Sequence[str]]] = {
-    "pypi": ("/usr/bin/python3", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", "{folder}"),
-    "npm": ("npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "{folder}"),
+
+
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    """Where packages are that come into a folder.
+
+    Attributes:
+        client: What has to be there to bring them.
+        package: What Debian brings that by.
+        words: The command, which the packages follow. Nothing of theirs runs, and what lies in the folder that this is
+            called from has no part in it.
+    """
+
+    client: Path
+    package: str
+    words: tuple[str, ...]
+
+
+_REGISTRIES: Final[Mapping[str, _Registry]] = {
+    # Debian's Python, since a service of nobody's can't run one of a home.
+    "pypi": _Registry(
+        Path("/usr/lib/python3/dist-packages/pip"),
+        "python3-pip",
+        ("/usr/bin/python3", "-I", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", "{folder}"),
+    ),
+    "npm": _Registry(
+        Path("/usr/bin/npm"),
+        "npm",
+        ("/usr/bin/npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "{folder}"),
+    ),
 }
-"""What brings packages into a folder. Debian's Python, since a service of nobody's can't run one of a home."""
-_CLIENTS: Final[Mapping[str, str]] = {"pypi": "/usr/lib/python3/dist-packages/pip", "npm": "npm"}
-"""What has to be there for that, and Debian brings as python3-pip and npm."""
 _ENABLED: Final = ("systemctl", "list-unit-files", "--type=service", "--state=enabled", "--no-legend")
 
 
@@ -58,11 +83,21 @@ def program_path(application: Application) -> str | None:
 
     Servers stand in /usr/sbin, which is not on every user's path.
     """
-    if application.brings is not None and not Path(application.brings).exists():
-        return None
-    if _others(application) and not packages_folder(application).exists():
-        return None
+    return None if _missing(application) else _which(application)
+
+
+def _which(application: Application) -> str | None:
     return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:{_BUILT}")
+
+
+def _missing(application: Application) -> str | None:
+    """What is not there of what it needs; None where all is."""
+    if application.brings is not None and not Path(application.brings).exists():
+        return application.brings
+    others = [name for names in _others(application).values() for name in names]
+    if others and not packages_folder(application).exists():
+        return " ".join(others)
+    return None if _which(application) else application.start[0]
 
 
 def require_program(application: Application) -> str:
@@ -76,7 +111,7 @@ def require_program(application: Application) -> str:
         how, hint = "installed", f"bayop app install {application.name}"
         if application.build is not None:
             how, hint = "built", f"in a clone of BayOp: {application.build}"
-        raise UnsupportedError(wrong=f"{application.brings or application.start[0]} is not {how}", hint=hint)
+        raise UnsupportedError(wrong=f"{_missing(application)} is not {how}", hint=hint)
     return path
 
 
@@ -91,9 +126,9 @@ def would_bring(application: Application) -> tuple[str, ...]:
         require_program(application)
     others = _others(application)
     for registry in others:
-        if shutil.which(_CLIENTS[registry]) is None and not Path(_CLIENTS[registry]).exists():
-            package = {"pypi": "python3-pip", "npm": "npm"}[registry]
-            raise UnsupportedError(wrong=f"there is no client of {registry} here", hint=f"apt-get install {package}")
+        known = _REGISTRIES[registry]
+        if not known.client.exists():
+            raise UnsupportedError(wrong=f"there is no {known.client} here", hint=f"apt-get install {known.package}")
     brought = _apt_would_bring(application) if application.packages.get("apt") or not others else ()
     brought += tuple(f"{registry}:{name}" for registry, names in others.items() for name in names)
     if not brought:
@@ -121,7 +156,8 @@ def _apt_would_bring(application: Application) -> tuple[str, ...]:
 def install(application: Application) -> tuple[str, ...]:
     """Installs its packages without starting or enabling the services that come with them.
 
-    What apt-get says goes to stderr. What has begun is not broken off: an exception, such as Ctrl-C, waits for its end.
+    What they say goes to stderr. What apt-get has begun is not broken off: an exception, such as Ctrl-C, waits for its
+    end.
 
     Returns:
         The services (units of systemd) that came, enabled, and are disabled now.
@@ -136,8 +172,10 @@ def install(application: Application) -> tuple[str, ...]:
         with new_cache(folder) as filling:
             filling.chmod(0o755)  # for nobody, whom the service is
             for registry, names in others.items():
-                words = [word.replace("{folder}", str(filling)) for word in _BRING[registry]]
-                run = subprocess.run([*words, *names], stdin=subprocess.DEVNULL, stdout=2, check=False)  # noqa: S603 -- our words
+                words = [word.replace("{folder}", str(filling)) for word in _REGISTRIES[registry].words]
+                run = subprocess.run(  # noqa: S603 -- our words
+                    [*words, *names], stdin=subprocess.DEVNULL, stdout=2, check=False, umask=0o022
+                )
                 if run.returncode != 0:
                     raise _failed(words[0], run.returncode)
     if program_path(application) is None:

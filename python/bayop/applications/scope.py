@@ -2,7 +2,7 @@
 
 Control groups of version 2 (Linux kernel, Documentation/admin-guide/cgroup-v2.rst), `bayop/NAME-PID-NUMBER` below
 their mount. A group is that of who holds a lock on its folder (flock(2)), so that one whose maker was killed is known
-by that, and goes when the next is made.
+by that, and goes when the next is made. Only root can open the folders, and so lock them; what is in them all can read.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _ALL: Final = "bayop"
 _NUMBERS: Final = count()
 _END_S: Final = 5.0
 _POLL_S: Final = 0.01
+_FOLDER_MODE: Final = 0o711
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,6 @@ class Scope:
             OSError: it is gone.
         """
         return self._number("cpu.stat", "usage_usec") / 1e6
-
-    def memory_bytes(self) -> int | None:
-        """Memory that is taken in it; None where the kernel does not count that for control groups of version 2.
-
-        Raises:
-            OSError: it is gone.
-        """
-        counted = self.path / "memory.current"
-        return int(counted.read_text(encoding="ascii")) if counted.exists() else None
 
     def is_populated(self) -> bool:
         """Whether a process is in it; not where it is gone."""
@@ -98,8 +90,8 @@ def scope_of(name: str) -> Iterator[Scope | None]:
     finally:
         scope._remove()  # noqa: SLF001 -- of this module
         os.close(held)
-        with suppress(OSError):
-            scope.path.parent.rmdir()
+        with suppress(OSError), _all_locked(root) as folder:
+            folder.rmdir()
 
 
 def _root() -> Path | None:
@@ -112,18 +104,16 @@ def _root() -> Path | None:
 
 def _made(root: Path, name: str) -> tuple[Scope, int] | None:
     """A new group and the descriptor that holds its lock; None where none can be made."""
-    folder = root / _ALL
     try:
         # One at a time: a group that is made is not held yet, and would be taken for one that was left.
-        with _locked(root):
-            folder.mkdir(exist_ok=True)
+        with _all_locked(root) as folder:
             for left in folder.iterdir():
                 _clean(left)
             # Of the controllers memory has to be asked for; the time of processors is counted without one.
             if "memory" in (folder / "cgroup.controllers").read_text(encoding="ascii").split():
                 (folder / "cgroup.subtree_control").write_text("+memory", encoding="ascii")
             path = folder / f"{name}-{os.getpid()}-{next(_NUMBERS)}"
-            path.mkdir()
+            path.mkdir(mode=_FOLDER_MODE)
             return Scope(path), _lock(path)
     except OSError:
         return None
@@ -154,10 +144,32 @@ def _lock(path: Path) -> int:
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+def _all_locked(root: Path) -> Iterator[Path]:
+    """The folder of all groups, made where it is not there, while nobody else makes or removes any.
+
+    Raises:
+        OSError: it can't be made, or somebody else holds it for long.
+    """
+    folder, ends = root / _ALL, time.monotonic() + _END_S
+    while True:
+        folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+        try:
+            descriptor = _lock(folder)
+        except OSError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_POLL_S)
+            continue
+        with _closing(descriptor):
+            # Whoever held it before may have removed it.
+            if folder.exists() and os.path.samestat(os.fstat(descriptor), folder.stat()):
+                yield folder
+                return
+
+
+@contextmanager
+def _closing(descriptor: int) -> Iterator[None]:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

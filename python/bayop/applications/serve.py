@@ -21,12 +21,13 @@ from bayop.applications.definition import Application
 from bayop.applications.packages import require_program
 from bayop.applications.scope import Scope, scope_of
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
-from bayop.program import end_supervised, start_supervised
+from bayop.program import end_supervised, run_within, start_supervised
 
 ADDRESS: Final = "127.0.0.1"
 """Where a `Service` listens: nobody but this machine reaches what has no password."""
 
 _CONNECT_S: Final = 10.0
+_LOOK_S: Final = 2.0
 _POLL_S: Final = 0.02
 _NOBODY: Final = ("nobody", "nogroup")
 _AS_NOBODY: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
@@ -99,7 +100,7 @@ def await_ready(
     ready: Sequence[str],
     *,
     within_s: float,
-    refusal: Callable[[str], BayopError],
+    refusal: Callable[[str, str | None], BayopError],
 ) -> None:
     """Waits until an application listens, and then until it says that it serves.
 
@@ -108,30 +109,31 @@ def await_ready(
         is_listening: Whether somebody answers where it is to listen.
         ready: The command that ends well once it serves; none where it does as soon as it listens.
         within_s: How long it may take.
-        refusal: What to raise when it has ended, or took too long, told what it does not do: `listen`.
+        refusal: What to raise when it has ended, or took too long, told what it does not do, such as `listen`, and what
+            the command for `ready` has said of it last.
     """
     ends = time.monotonic() + within_s
+    late = InputError(wrong=f"it takes more than {_LOOK_S:g} s")
+    said: str | None = None
+
+    def serves() -> bool:
+        nonlocal said
+        try:
+            run_within(_LOOK_S, ready, environment={}, sleep=time.sleep, late=late, place="ready")
+        except InputError as error:
+            said = f"ready: {error.hint or error.message}"
+            return False
+        return True
 
     def wait(is_so: Callable[[], bool], what: str) -> None:
         while not is_so():
             if time.monotonic() > ends or process.poll() is not None:
-                raise refusal(what)
+                raise refusal(what, said)
             time.sleep(_POLL_S)
 
     wait(is_listening, "listen")
     if ready:
-        wait(lambda: _ends_well(ready, ends - time.monotonic()), "serve")
-
-
-def _ends_well(words: Sequence[str], limit_s: float) -> bool:
-    quiet = subprocess.DEVNULL
-    try:
-        run = subprocess.run(  # noqa: S603 -- the definition's
-            words, stdin=quiet, stdout=quiet, stderr=quiet, timeout=max(limit_s, _POLL_S), check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return run.returncode == 0
+        wait(serves, "serve")
 
 
 class Service:
@@ -217,9 +219,9 @@ class Service:
             return False
         return True
 
-    def _refusal(self, what: str) -> BayopError:
+    def _refusal(self, what: str, said: str | None) -> BayopError:
         if self._supervisor.poll() is None:
-            return UnsupportedError(wrong=f"{self.application.name} does not {what} on {self.address}")
+            return UnsupportedError(wrong=f"{self.application.name} does not {what} on {self.address}", hint=said)
         wrong = f"{self.application.name} {self._outcome()} before it {what.removesuffix('e')}ed on {self.address}"
         return UnsupportedError(wrong=wrong)
 

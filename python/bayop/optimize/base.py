@@ -134,6 +134,12 @@ class Problem:
         return value if math.isfinite(value) else None
 
 
+def last_window(measurements: Sequence[Measurement]) -> Measurement:
+    """The last whole one of at least one window, else the last: what the next will be like."""
+    whole = [measurement for measurement in measurements if not measurement.censored]
+    return (whole or measurements)[-1]
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A setting worth a trial.

@@ -1,5 +1,5 @@
-//! Interrupt coalescing, NAPI deferral and indirection tables of network devices: one seam, with the kernel behind it on a live machine
-//! and files on a recorded one.
+//! Interrupt coalescing, NAPI deferral and indirection tables of network devices: one seam, with the kernel behind it on
+//! a live machine and files on a recorded one.
 
 mod attribute;
 pub(crate) mod device;

@@ -163,8 +163,15 @@ def _experiment(
         application=args.app,
     )
     display = _Events(record, problem) if args.json else _display(record, problem)
+    grid = [setting for setting in _grid(args.timeouts or _TIMEOUTS_US) if _is_within(problem.space, setting)]
+    if not grid:
+        raise InputError(
+            "the knobs of an application must leave a setting to sweep",
+            wrong=f"none of the timeouts {','.join(map(str, _TIMEOUTS_US))} us with {_POLLS} polls is in its ranges",
+            place=args.app,
+            hint="say others by --timeouts",
+        )
     with rig.recorded(record, args, display.on_data):
-        grid = [setting for setting in _grid(args.timeouts or _TIMEOUTS_US) if _is_within(problem.space, setting)]
         run_experiment(target, problem, grid, record, max_trials=args.max_trials, on_point=display.on_point)
     from bayop.experiments.rig.summary import shortfall
     from bayop.report.live.report import write_report

@@ -170,13 +170,13 @@ class Rig:
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*self._schedule.clients(), *self._pair.client.command([])])
-            served, live = self._application, self._application.live
+            application, live = self._application, self._application.live
             self.qps = self._asked_qps or (self._share_of_peak(live.share) if live else QPS)
-            load = {"port": served.port, "protocol": served.protocol, "qps": self.qps}
+            load = {"port": application.port, "protocol": application.protocol, "qps": self.qps}
             window_s = self._window_s or max(WINDOW_S, live.window_requests / self.qps if live else 0.0)
             times = {"window_s": window_s, "patience_s": self._patience_s}
             knobs = "".join(f"{json.dumps(knob)} = {json.dumps(values)}\n" for knob, values in self.knobs.items())
-            own = {"timeout_s": _TIMEOUT_S, **served.load}
+            own = {"timeout_s": _TIMEOUT_S, **application.load}
             more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in own.items())
             self.file = self._write("live.toml", _LIVE, through=through, knobs=knobs, more=more, **load, **times)
         except BaseException:

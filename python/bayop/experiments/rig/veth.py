@@ -255,10 +255,10 @@ class VethPair:
             def is_listening() -> bool:
                 return subprocess.run(probe, capture_output=True, check=False).returncode == 0  # noqa: S603 -- our words
 
-            def refusal(what: str) -> UnsupportedError:
+            def refusal(what: str, said: str | None) -> UnsupportedError:
                 log.seek(0)
-                said = log.read().decode(errors="replace").strip().splitlines()
-                return UnsupportedError(wrong=f"{application.name} does not {what}", hint=said[-1] if said else None)
+                own = log.read().decode(errors="replace").strip().splitlines()
+                return UnsupportedError(wrong=f"{application.name} does not {what}", hint=own[-1] if own else said)
 
             ready = self.client.command(commands.ready) if commands.ready else ()
             await_ready(process, is_listening, ready, within_s=application.ready_within_s, refusal=refusal)

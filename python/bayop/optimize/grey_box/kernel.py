@@ -53,8 +53,8 @@ class ResidualKernel:
 
     Attributes:
         known_sd: Standard deviation (of a logarithm) over the knobs that the prior explains.
-        unknown_sd: That of each of two far settings of the others; the effect of one is its difference to the
-            fastest setting.
+        unknown_sd: Standard deviation of a function of the other knobs. A setting's effect is this function there, less
+            that at the fastest setting, so that its variance goes up to twice the square.
     """
 
     known_sd: float

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayop.optimize.base import Observation, Prediction, Problem
+from bayop.optimize.base import Observation, Prediction, Problem, last_window
 from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
 from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.cliff import Cliff
@@ -163,7 +163,6 @@ class Situation:
 
     def _next_window(self, observations: Sequence[Observation]) -> NextWindow:
         """As noisy as the last whole window reported, corrected by what the noise turned out to be."""
-        whole = [o.measurement for o in observations if not o.measurement.censored]
-        last = whole[-1] if whole else observations[-1].measurement
+        last = last_window([o.measurement for o in observations])
         noise = [noise_of(name, last) * self._mixture.noise_scale(o) for o, name in enumerate(self._outputs.names)]
         return NextWindow(noise, last.get("duration_s") or 1.0)

@@ -3,11 +3,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.guard.service import Fall, Record
+from bench.guard.service import Fall, Record, highest, is_true_breach
 from bench.rows import read_rows
 
 BREACH = Fall("quiet", 3.5, "latency", "p99 400 us, over 359 us", 400.0, is_breach=True)
 ALARM = Fall("quiet", 9.0, "silence", "nothing for 1.2 s", 80.0, is_breach=False)
+
+
+def test_a_fall_is_a_true_breach_by_a_latency_above_the_limit_that_was_pushed_before_it() -> None:
+    pushes = [(1.0, 900.0), (2.0, 300.0), (3.0, 500.0), (4.0, 800.0)]
+    assert highest(pushes, 1.5, 3.0) == 500.0
+    assert highest(pushes, 1.5, 1.9) is None
+    assert is_true_breach("latency", 500.0, 400.0)
+    assert not is_true_breach("latency", 300.0, 400.0)
+    assert not is_true_breach("latency", None, 400.0)
+    assert not is_true_breach("silence", 500.0, 400.0)
 
 
 def test_what_is_known_is_written_at_once_and_true_breaches_are_no_false_alarms(tmp_path: Path) -> None:
