@@ -51,28 +51,32 @@ class _Registry:
     """Where packages are that come into a folder.
 
     Attributes:
-        client: What has to be there to bring them.
+        client: What has to be there to bring them: a path, or a program of PATH.
         package: What Debian brings that by.
         words: The command, which the packages follow. Nothing of theirs runs, and what lies in the folder that this is
             called from has no part in it.
     """
 
-    client: Path
+    client: str
     package: str
     words: tuple[str, ...]
+
+    def is_there(self) -> bool:
+        """Whether the client is."""
+        return Path(self.client).exists() if "/" in self.client else shutil.which(self.client) is not None
 
 
 _REGISTRIES: Final[Mapping[str, _Registry]] = {
     # Debian's Python, since a service of nobody's can't run one of a home.
     "pypi": _Registry(
-        Path("/usr/lib/python3/dist-packages/pip"),
+        "/usr/lib/python3/dist-packages/pip",
         "python3-pip",
         ("/usr/bin/python3", "-I", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", "{folder}"),
     ),
     "npm": _Registry(
-        Path("/usr/bin/npm"),
         "npm",
-        ("/usr/bin/npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "{folder}"),
+        "npm",
+        ("npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "{folder}"),
     ),
 }
 _ENABLED: Final = ("systemctl", "list-unit-files", "--type=service", "--state=enabled", "--no-legend")
@@ -127,7 +131,7 @@ def would_bring(application: Application) -> tuple[str, ...]:
     others = _others(application)
     for registry in others:
         known = _REGISTRIES[registry]
-        if not known.client.exists():
+        if not known.is_there():
             raise UnsupportedError(wrong=f"there is no {known.client} here", hint=f"apt-get install {known.package}")
     brought = _apt_would_bring(application) if application.packages.get("apt") or not others else ()
     brought += tuple(f"{registry}:{name}" for registry, names in others.items() for name in names)

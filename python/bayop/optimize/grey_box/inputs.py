@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -45,8 +45,8 @@ class Inputs:
         serving: Share of the queues, and so of the cores, that serve, shape (n,).
         log_load: Logarithm of the load relative to the problem's, log(q / q0), shape (n,).
         known: Coordinates of the knobs that the analytic prior explains, scaled to about 0-1, shape (n, a).
-        unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise and 0 at the fastest
-            setting, shape (n, b).
+        unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise, shape (n, b).
+        fastest: Those of the fastest setting, shape (b,); needed where there are such knobs.
     """
 
     delay_us: Array
@@ -55,6 +55,7 @@ class Inputs:
     log_load: Array
     known: Array
     unknown: Array
+    fastest: Array = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.delay_us)
@@ -73,6 +74,7 @@ class Inputs:
             self.log_load[index],
             self.known[index],
             self.unknown[index],
+            self.fastest,
         )
 
 
@@ -96,7 +98,7 @@ class Encoder:
         self._top_mhz = _highest(self._frequency)
         self._most_queues = _highest(self._queues)
         self._delay_span = float(np.log1p(_highest(self._delay) / self._bend_us))
-        self._origin = self._unknown([fastest_setting(space)])
+        self._fastest = self._unknown([fastest_setting(space)])[0]
 
     @property
     def explained(self) -> bool:
@@ -123,7 +125,8 @@ class Encoder:
             serving=_numbers(settings, self._queues, self._most_queues) / self._most_queues,
             log_load=log_load,
             known=np.column_stack(known) if known else np.empty((len(settings), 0)),
-            unknown=self._unknown(settings) - self._origin,
+            unknown=self._unknown(settings),
+            fastest=self._fastest,
         )
 
     def _unknown(self, settings: Sequence[Setting]) -> Array:

@@ -22,11 +22,14 @@ class Correlations:
 
     Attributes:
         known: Over the knobs that the prior explains, and the load.
-        unknown: Over those that it does not explain; None where there are none.
+        unknown: Over those that it does not explain; 0 where there are none.
+        effect: The covariance of what the latter change against the fastest setting, where `unknown` is that of what
+            changes: the formulas are about a server with the fastest one's.
     """
 
     known: Array
-    unknown: Array | None
+    unknown: Array
+    effect: Array
 
     @classmethod
     def between(cls, left: Inputs, right: Inputs) -> Correlations:
@@ -34,52 +37,54 @@ class Correlations:
         load = (left.log_load[:, None] - right.log_load[None, :]) / _LOAD_LENGTH
         known = _squared_distance(left.known, right.known) / _KNOWN_LENGTH**2 + load**2
         if not left.unknown.shape[1]:
-            return cls(_matern52(known), None)
-        # The difference to the fastest setting: the formulas are about the server with its unknown knobs.
-        alike = _matern52(_squared_distance(left.unknown, right.unknown) / _UNKNOWN_LENGTH**2)
-        return cls(_matern52(known), alike - _of_fastest(left)[:, None] - _of_fastest(right) + 1.0)
+            none = np.zeros_like(known)
+            return cls(_matern52(known), none, none)
+        unknown = _matern52(_squared_distance(left.unknown, right.unknown) / _UNKNOWN_LENGTH**2)
+        return cls(_matern52(known), unknown, unknown - _of_fastest(left)[:, None] - _of_fastest(right) + 1.0)
 
     def columns(self, index: NDArray[np.intp]) -> Correlations:
         """Those with the points `index` of the right side."""
-        return Correlations(self.known[:, index], None if self.unknown is None else self.unknown[:, index])
+        return Correlations(self.known[:, index], self.unknown[:, index], self.effect[:, index])
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualKernel:
-    """Matern 5/2 in two parts: small over what the prior explains, large over what it does not.
+    """Matern 5/2 in two parts, of which the data decide how large the first is (`Scales`).
 
-    They are apart, since how far the formulas are off says nothing of a knob that they don't know: only the first
-    has a scale that the data decide about (`Scales`).
+    Of an output that has a formula, the first is what that misses, small and over the knobs that it knows; the second is
+    what the other knobs do, large, since how far the formula is off says nothing of them. Of an output without one, the
+    first is all.
 
     Attributes:
-        known_sd: Standard deviation (of a logarithm) over the knobs that the prior explains.
-        unknown_sd: Standard deviation of a function of the other knobs. A setting's effect is this function there, less
-            that at the fastest setting, so that its variance goes up to twice the square.
+        known_sd: Standard deviation (of a logarithm) over the knobs that the formulas know.
+        unknown_sd: Standard deviation of a function of the other knobs. Where there is a formula, a setting's effect is
+            this function there, less that at the fastest setting, so that its variance goes up to twice the square.
+        explained: Whether the output has a formula.
     """
 
     known_sd: float
     unknown_sd: float
+    explained: bool = True
 
     def __call__(self, correlations: Correlations) -> Array:
-        """Covariances of each part, shape (parts, left, right); there is one part where every knob is known."""
-        known = self.known_sd**2 * correlations.known
-        if correlations.unknown is None:
-            return known[None]
-        # Two points that agree in the unknown knobs share their effect.
-        return np.stack([known, self.unknown_sd**2 * correlations.unknown])
+        """Covariances of both parts, shape (2, left, right)."""
+        return self._parts(correlations.known, correlations.unknown, correlations.effect)
 
     def variance(self, at: Inputs) -> Array:
-        """Prior variance of each part at each point, shape (parts, len(at))."""
-        known = np.full(len(at), self.known_sd**2)
-        if not at.unknown.shape[1]:
-            return known[None]
-        return np.stack([known, 2.0 * self.unknown_sd**2 * (1.0 - _of_fastest(at))])
+        """Prior variances of both parts at each point, shape (2, len(at))."""
+        one = np.ones(len(at))
+        return self._parts(one, one * bool(at.unknown.shape[1]), 2.0 * (one - _of_fastest(at)))
+
+    def _parts(self, known: Array, unknown: Array, effect: Array) -> Array:
+        """Both parts of unit size, times theirs."""
+        if self.explained:
+            return np.stack([self.known_sd**2 * known, self.unknown_sd**2 * effect])
+        return np.stack([self.known_sd**2 * known + self.unknown_sd**2 * unknown, np.zeros_like(known)])
 
 
 def scaled(parts: Array, scale: float | Array) -> Array:
-    """Covariances of a residual's parts, together, where `scale` multiplies those of what the prior explains."""
-    total = np.asarray(scale * parts[0])
-    return total if len(parts) == 1 else total + parts[1]
+    """A residual's covariances, where `scale` multiplies those of its first part."""
+    return np.asarray(scale * parts[0] + parts[1])
 
 
 def _squared_distance(left: Array, right: Array) -> Array:
@@ -88,8 +93,8 @@ def _squared_distance(left: Array, right: Array) -> Array:
 
 
 def _of_fastest(at: Inputs) -> Array:
-    """How alike points are to the fastest setting in the unknown knobs, where its coordinates are 0."""
-    return _matern52((at.unknown**2).sum(axis=-1) / _UNKNOWN_LENGTH**2)
+    """How alike points are to the fastest setting in the unknown knobs."""
+    return _matern52(((at.unknown - at.fastest) ** 2).sum(axis=-1) / _UNKNOWN_LENGTH**2)
 
 
 def _matern52(squared: Array) -> Array:

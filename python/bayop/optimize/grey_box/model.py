@@ -72,7 +72,7 @@ class Scales:
     """One hypothesis: what multiplies the believed sizes, for each output.
 
     Attributes:
-        residual: Of the residual's standard deviations over the knobs that the prior explains.
+        residual: Of the standard deviations of the residuals' first parts.
         noise: Of the reported standard deviations of the noise.
     """
 
@@ -102,7 +102,7 @@ class Linearisation:
         self.t0, self.s = mean_function.mean, mean_function.sd**2
         self._rows = [np.flatnonzero(data.output == o) for o in range(len(kernels))]
         alike = Correlations.between(data.inputs, data.inputs)
-        self._residual = np.zeros((1 if alike.unknown is None else 2, len(data.value), len(data.value)))
+        self._residual = np.zeros((2, len(data.value), len(data.value)))
         for o, rows in enumerate(self._rows):
             self._residual[:, rows[:, None], rows] = self.residual(alike, o)[:, data.point[rows]]
         self._move(self.t0, *self._at_data(self.t0))

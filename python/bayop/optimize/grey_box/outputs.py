@@ -107,8 +107,9 @@ class Outputs:
     def kernels(self) -> list[ResidualKernel]:
         """One residual kernel for each output, of the size that the prior is believed to be off at least."""
         sds = [*_RESIDUAL_SD, *[_RESIDUAL_SD[LATENCY]] * self.also] if self.prior else []
-        sds += [_UNEXPLAINED_SD] * (len(self.names) - len(sds))
-        return [ResidualKernel(sd, _UNEXPLAINED_SD) for sd in sds]
+        explained = [ResidualKernel(sd, _UNEXPLAINED_SD) for sd in sds]
+        others = len(self.names) - len(sds)
+        return explained + [ResidualKernel(_UNEXPLAINED_SD, _UNEXPLAINED_SD, explained=False)] * others
 
     def data(
         self,

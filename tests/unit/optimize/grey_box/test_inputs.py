@@ -8,9 +8,9 @@ from bayop.optimize.grey_box.inputs import Encoder, distances, typical_delay_us
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space
 
-DELAY = Knob(RX_USECS, Steps(0, 400, 2), auto=True, safest="low")
+DELAY = Knob(RX_USECS, Steps(0, 400, 2), auto=True)
 FREQUENCY = Knob(FREQ_MHZ, Choices((1300, 2900)))
-CAP = Knob("power.cap_w", Steps(60, 120, 5), safest="high")
+CAP = Knob("power.cap_w", Steps(60, 120, 5))
 GOVERNOR = Knob("idle.governor", Choices(("menu", "teo")))
 TYPICAL_US = 50.0
 
@@ -52,7 +52,9 @@ def test_other_knobs_are_scaled_numbers_and_one_column_for_each_name() -> None:
     known, unknown = encode(
         space, {"power.cap_w": 60, "idle.governor": "menu"}, {"power.cap_w": 120, "idle.governor": "teo"}
     )
-    assert unknown == [[-1.0, 1.0, -1.0], [0.0, 0.0, 0.0]], "where a search begins is 0"
+    assert unknown == [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    fastest = Encoder(space, TYPICAL_US).encode([], np.zeros(0)).fastest
+    assert fastest.tolist() == [0.5, 0.0, 1.0], "a cap of 90 W, in the middle, as nobody knows what is safe"
     assert known[0] == known[1], "what is not in the space does not differ"
 
 
@@ -68,7 +70,7 @@ def test_rows_are_the_same_points() -> None:
         [{"power.cap_w": w} for w in (60, 90, 120)], np.array([0.1, 0.2, 0.3])
     )
     rows = inputs.rows(np.array([2, 0]))
-    assert rows.unknown.tolist() == [[0.0], [-1.0]]
+    assert rows.unknown.tolist() == [[1.0], [0.0]]
     assert rows.log_load.tolist() == [0.3, 0.1]
 
 

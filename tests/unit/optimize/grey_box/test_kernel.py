@@ -16,15 +16,14 @@ KERNEL = ResidualKernel(known_sd=0.1, unknown_sd=0.5)
 def inputs(seed: int, n: int, unknown: int) -> Inputs:
     rng = np.random.default_rng(seed)
     load = rng.normal(0, 0.5, n)
-    return Inputs(rng.random(n), rng.random(n), np.ones(n), load, rng.random((n, 2)), rng.random((n, unknown)))
+    known, others = rng.random((n, 2)), rng.random((n, unknown))
+    return Inputs(rng.random(n), rng.random(n), np.ones(n), load, known, others, np.full(unknown, 0.5))
 
 
-@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3))
-def test_is_a_covariance(seed: int, n: int, unknown: int) -> None:
-    at = inputs(seed, n, unknown)
-    parts = KERNEL(Correlations.between(at, at))
-    assert len(parts) == (2 if unknown else 1)
-    for covariance, variance in zip(parts, KERNEL.variance(at), strict=True):
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3), explained=st.booleans())
+def test_is_a_covariance(seed: int, n: int, unknown: int, *, explained: bool) -> None:
+    at, kernel = inputs(seed, n, unknown), replace(KERNEL, explained=explained)
+    for covariance, variance in zip(kernel(Correlations.between(at, at)), kernel.variance(at), strict=True):
         assert np.allclose(covariance, covariance.T)
         assert np.linalg.eigvalsh(covariance).min() > -1e-9
         assert np.allclose(np.diag(covariance), variance)
@@ -32,13 +31,17 @@ def test_is_a_covariance(seed: int, n: int, unknown: int) -> None:
 
 def test_what_a_prior_explains_leaves_little_behind() -> None:
     far = replace(inputs(0, 1, 1), unknown=np.full((1, 1), 100.0))
-    assert KERNEL.variance(inputs(0, 1, 0)).tolist() == [[pytest.approx(0.01)]]
+    assert KERNEL.variance(inputs(0, 1, 0))[:, 0].tolist() == pytest.approx([0.01, 0.0])
     assert KERNEL.variance(far)[:, 0].tolist() == pytest.approx([0.01, 2 * 0.5**2])
+    alone = replace(KERNEL, explained=False)
+    assert alone.variance(far)[:, 0].tolist() == pytest.approx([0.01 + 0.5**2, 0.0]), (
+        "all of it is as large as is learned"
+    )
 
 
 def test_what_the_formulas_do_not_know_changes_nothing_at_the_fastest_setting() -> None:
     at = inputs(3, 4, 2)
-    fastest = replace(at, unknown=np.zeros((4, 2)))
+    fastest = replace(at, unknown=np.full((4, 2), 0.5))
     assert np.allclose(KERNEL.variance(fastest)[1], 0.0)
     assert np.allclose(KERNEL(Correlations.between(at, fastest))[1], 0.0)
 

@@ -117,7 +117,7 @@ def test_the_covariance_of_two_points_is_that_of_the_textbook() -> None:
 
 def test_a_hypothesis_multiplies_what_the_formulas_miss_but_not_what_they_do_not_know() -> None:
     def with_unknown(x: Array) -> Inputs:
-        return replace(at(x), unknown=x[:, None])
+        return replace(at(x), unknown=x[:, None], fastest=np.zeros(1))
 
     kernel, new = ResidualKernel(0.3, 0.5), np.array([0.25, 2.0])
     observed = replace(data(X, Y, output=0, sd=0.05), inputs=with_unknown(X))
