@@ -51,9 +51,9 @@ class Correlations:
 class ResidualKernel:
     """Matern 5/2 in two parts, of which the data decide how large the first is (`Scales`).
 
-    Of an output that has a formula, the first is what that misses, small and over the knobs that it knows; the second is
-    what the other knobs do, large, since how far the formula is off says nothing of them. Of an output without one, the
-    first is all.
+    Of an output that has a formula, the first is what that misses, small and over the knobs that it knows; the second
+    is what the other knobs do, large, since how far the formula is off says nothing of them. Of an output without one,
+    the first is all.
 
     Attributes:
         known_sd: Standard deviation (of a logarithm) over the knobs that the formulas know.
