@@ -31,9 +31,10 @@ impl Kind for CombinedQueues {
             }
         }
         if places.is_empty() {
-            return Err(refused.unwrap_or_else(|| {
-                Error::unsupported("no network driver has an indirection table").at(format!("/{NET}"))
-            }));
+            let none = || Error::unsupported("no network driver has an indirection table").at(format!("/{NET}"));
+            return Err(refused
+                .unwrap_or_else(none)
+                .hint("a NIC that spreads over several queues has it: ethtool -x DEVICE"));
         }
         Ok(places)
     }
