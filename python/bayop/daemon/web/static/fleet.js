@@ -25,7 +25,8 @@ function row(name) {
 }
 
 function actions(act) {
-  const button = (word, text) => el("button", { type: "button", onclick: () => act(null, word) }, text);
+  // Nothing can be done before it is known what is going on.
+  const button = (word, text) => el("button", { type: "button", disabled: true, onclick: () => act(null, word) }, text);
   const all = { pause: button("pause", "Pause all"), resume: button("resume", "Resume all") };
   const root = el("div", { class: "buttons", role: "group", "aria-label": "Act on all services" }, Object.values(all));
   function update(standings) {
