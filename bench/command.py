@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -12,12 +12,26 @@ from bench.results import write_folder, write_results
 from rich.console import Console
 
 from bayop.cli import report_error
-from bayop.errors import BayopError
+from bayop.errors import BayopError, InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 R = TypeVar("R", bound="DataclassInstance")
+
+
+def chosen(text: str, known: Collection[str], *, what: str, flag: str) -> tuple[str, ...]:
+    """The names of a flag's text, between commas.
+
+    Raises:
+        InputError: one of them is not known.
+    """
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in known:
+            hint = f"there are {', '.join(known)}"
+            raise InputError(wrong=f"there is no {what} {name!r}", value=name, place=flag, hint=hint)
+    return names
 
 
 class Results(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Final
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.command import Results, flags_of, run_benchmark
+from bench.command import Results, chosen, flags_of, run_benchmark
 from bench.generality.servers import draw_case
 from bench.judge import TOLERANCE
 from bench.knobs.cost import Cost
@@ -29,7 +29,6 @@ from bench.knobs.tables import Outcome, costs_table, regrets_table
 from bench.side_by_side import run_side_by_side
 from rich.console import Console
 
-from bayop.errors import InputError
 from bayop.objective import Objective
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
@@ -68,11 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measured(args: argparse.Namespace, console: Console) -> Results:
-    names = tuple(args.optimizers.split(","))
-    for name in names:
-        if name not in OPTIMIZERS:
-            hint = f"there are {', '.join(OPTIMIZERS)}"
-            raise InputError(wrong=f"there is no optimizer {name!r}", value=name, place="--optimizers", hint=hint)
+    names = chosen(args.optimizers, OPTIMIZERS, what="optimizer", flag="--optimizers")
     plans = [Plan(args.first_seed + i, names, args.settings, args.trials) for i in range(args.servers)]
 
     def show(outcomes: Sequence[Outcome]) -> None:

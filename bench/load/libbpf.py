@@ -14,6 +14,8 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from bayop.applications.scope import cgroup_root
+
 _SIGNATURES: Final[Mapping[str, tuple[object, Sequence[object]]]] = {
     "bpf_object__open_file": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_void_p]),
     "bpf_object__load": (ctypes.c_int, [ctypes.c_void_p]),
@@ -72,7 +74,10 @@ class Programs:
     def attach(self, name: str) -> None:
         """Attaches a program of type cgroup_skb to all processes of this machine."""
         program = self._done("bpf_object__find_program_by_name", self._object, name.encode())
-        cgroup = os.open(_root_cgroup(), os.O_RDONLY | os.O_DIRECTORY)
+        root = cgroup_root()
+        if root is None:
+            raise LibbpfError("no cgroup of version 2 is mounted")
+        cgroup = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             self._links.append(self._done("bpf_program__attach_cgroup", program, cgroup))
         finally:
@@ -99,11 +104,3 @@ class Programs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _root_cgroup() -> str:
-    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
-        _, folder, kind, *_ = line.split()
-        if kind == "cgroup2":
-            return folder
-    raise LibbpfError("no cgroup of version 2 is mounted")

@@ -25,7 +25,7 @@ from statistics import median
 from typing import Any, Final
 
 import numpy as np
-from bench.command import Results, count, flags_of, run_benchmark
+from bench.command import Results, chosen, count, flags_of, run_benchmark
 from bench.load.beside import CLIENT_CPU, SERVER_CPU
 from bench.load.experiments import QUANTILE, intended_times
 from bench.load.processes import RunError, first_on, run
@@ -34,7 +34,7 @@ from bench.load.web import servers
 from rich.console import Console
 from tests.support.servers import free_port, serving
 
-from bayop.errors import BayopError, InputError
+from bayop.errors import BayopError
 
 _MODULE: Final = "bench.load.protocols"
 _PATIENCE_S: Final = 30.0
@@ -92,7 +92,7 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         folder = Path(temporary)
-        for protocol in _chosen(args.protocols):
+        for protocol in chosen(args.protocols, _FLAGS, what="protocol", flag="--protocols"):
             port = stack.enter_context(_server(protocol, folder / protocol))
             peak_qps = _loaded(protocol, port, args.duration, ["--closed-loop"])["achieved_qps"]
             for round_ in range(1, args.rounds + 1):
@@ -102,15 +102,6 @@ def _measured(args: argparse.Namespace, console: Console) -> Results:
                     raise BayopError(wrong=f"{protocol}: {error}") from error
                 console.print(f"{protocol}, round {round_}: p99 {rows[-1].off:+.1%}")
     return Results({"protocols": rows}, table(rows))
-
-
-def _chosen(text: str) -> list[str]:
-    names = text.split(",")
-    for name in names:
-        if name not in _FLAGS:
-            hint = f"there are {', '.join(_FLAGS)}"
-            raise InputError(wrong=f"there is no protocol {name!r}", value=name, place="--protocols", hint=hint)
-    return names
 
 
 def _row(protocol: str, round_: int, port: int, qps: float, args: argparse.Namespace) -> Row:

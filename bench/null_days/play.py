@@ -23,6 +23,7 @@ from bayop.experiments.rig.namespaces import Rig
 from bayop.last_words import LastWords
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
+from bayop.program import end
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, Setting
 from bayop.state.held import HeldTime, read_held_times
 from bayop.state.records import read
@@ -155,12 +156,7 @@ def _running(file: Path) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, within_s=_END_S)
 
 
 def _await_hold(process: subprocess.Popen[bytes], state: Path) -> None:

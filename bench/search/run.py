@@ -18,7 +18,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.command import Results, flags_of, run_benchmark
+from bench.command import Results, chosen, flags_of, run_benchmark
 from bench.search.cells import find_cells
 from bench.search.contestants import CONTESTANTS, OPTUNA
 from bench.search.records import Record, Search, run
@@ -74,13 +74,7 @@ def plan(args: argparse.Namespace) -> Iterator[Search]:
     Raises:
         InputError: the data, an optimizer or a cell is not there.
     """
-    names = args.optimizers.split(",")
-    unknown = [n for n in names if n not in CONTESTANTS]
-    if unknown:
-        hint = f"there are {', '.join(CONTESTANTS)}"
-        raise InputError(
-            wrong=f"there is no optimizer {unknown[0]!r}", value=unknown[0], place="--optimizers", hint=hint
-        )
+    names = chosen(args.optimizers, CONTESTANTS, what="optimizer", flag="--optimizers")
     cells = [cell for cell in find_cells(args.data) if args.cells in cell.name]
     if not cells:
         raise InputError(wrong=f"no cell's name holds {args.cells!r}", value=args.cells, place="--cells")

@@ -190,12 +190,17 @@ def start_supervised(
 
 def end_supervised(supervisor: subprocess.Popen[bytes]) -> None:
     """Ends the program with everything that it has started."""
-    supervisor.terminate()
+    end(supervisor, within_s=_SUPERVISOR_S)
+
+
+def end(process: subprocess.Popen[bytes], *, within_s: float) -> None:
+    """Asks a process to end, and kills it when it has not by then; nothing happens to one that has ended."""
+    process.terminate()
     try:
-        supervisor.wait(_SUPERVISOR_S)
+        process.wait(within_s)
     except subprocess.TimeoutExpired:
-        supervisor.kill()
-        supervisor.wait()
+        process.kill()
+        process.wait()
 
 
 def _head(file: IO[bytes]) -> str:

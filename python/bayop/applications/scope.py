@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -79,7 +79,7 @@ def scope_of(name: str) -> Iterator[Scope | None]:
     Returns:
         It; None where version 2 is not mounted, or this user may make none.
     """
-    root = _root()
+    root = cgroup_root()
     made = None if root is None or os.geteuid() != 0 else _made(root, name)
     if root is None or made is None:
         yield None
@@ -94,7 +94,8 @@ def scope_of(name: str) -> Iterator[Scope | None]:
             folder.rmdir()
 
 
-def _root() -> Path | None:
+def cgroup_root() -> Path | None:
+    """Where control groups of version 2 are mounted; None where they are not."""
     for line in _MOUNTS.read_text(encoding="utf-8").splitlines():
         _, folder, kind, *_ = line.split()
         if kind == "cgroup2":
@@ -160,16 +161,9 @@ def _all_locked(root: Path) -> Iterator[Path]:
                 raise
             time.sleep(_POLL_S)
             continue
-        with _closing(descriptor):
+        with ExitStack() as stack:
+            stack.callback(os.close, descriptor)
             # Whoever held it before may have removed it.
             if folder.exists() and os.path.samestat(os.fstat(descriptor), folder.stat()):
                 yield folder
                 return
-
-
-@contextmanager
-def _closing(descriptor: int) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        os.close(descriptor)

@@ -40,6 +40,7 @@ from bayop.live.agent.transport import UnreachableError
 from bayop.live.file import LiveFile, Load
 from bayop.live.patience import PATIENCE_S
 from bayop.live.service import PowerModel, Service
+from bayop.program import end
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 LONGEST_US: Final = 400
@@ -306,7 +307,8 @@ class Rig:
         words = self._inside([str(self._agent), "serve", "--config", str(config)])
         with (self.folder / "agent.log").open("wb") as log:
             process = start(words, log=log)
-        self._stack.callback(_end, process)
+        # It restores what it has changed.
+        self._stack.callback(end, process, within_s=_START_S)
         ends = time.monotonic() + _START_S
         while True:
             try:
@@ -336,13 +338,3 @@ class Rig:
 
 def _output(words: Sequence[str]) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- our words
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Lets the agent restore what it has changed, and ends it."""
-    process.terminate()
-    try:
-        process.wait(timeout=_START_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

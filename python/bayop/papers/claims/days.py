@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayop.papers.claims.claim import Claim, Finding, Verdict
-from bayop.papers.claims.judge import as_ratio, judge_saving
+from bayop.papers.claims.claim import Claim, Finding
+from bayop.papers.claims.judge import as_ratio, judge_parts, judge_saving
 from bayop.units import HOUR_S
 
 if TYPE_CHECKING:
@@ -75,11 +75,10 @@ def _order(app: str, slo: str) -> Claim:
         single = max(twin["itr_only_share"], twin["frequency_only_share"])
         both, ebbrt = twin["bayop_linux_share"], twin["bayop_ebbrt_share"]
         holds = [both >= single, ebbrt >= both, both > 0.0]
-        verdict = Verdict.REPRODUCED if all(holds) else Verdict.PARTLY if any(holds) else Verdict.NOT
         note = "Savings of the whole day against Linux left alone."
         if both <= 0.0:
             note += " Linux left alone breaks this SLO at most hours, and what comes near it costs more."
-        return Finding(verdict, note, {}, twin)
+        return Finding(judge_parts(holds), note, {}, twin)
 
     return Claim(
         id=f"day-order-{app}-{slo.replace('<', '-')}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayop.papers.claims.claim import Claim, Finding, Numbers, Verdict
-from bayop.papers.claims.judge import judge_number, judge_saving
+from bayop.papers.claims.judge import judge_number, judge_parts, judge_saving
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,8 +109,8 @@ def _day(evidence: Evidence) -> Finding:
         return shares.row(0, named=True)
 
     def verdict(found: Numbers) -> Verdict:
-        holds = [found["energy_less_share"] > 0.0, *(found[name] > 0.5 for name in found if name.startswith("minutes"))]
-        return Verdict.REPRODUCED if all(holds) else Verdict.PARTLY if any(holds) else Verdict.NOT
+        of_minutes = (found[name] > 0.5 for name in found if name.startswith("minutes"))
+        return judge_parts([found["energy_less_share"] > 0.0, *of_minutes])
 
     trace = evidence.table("yawn_trace_by_minute.csv")
     asked = trace.select("governor", "minute", "qps_offered")

@@ -6,6 +6,7 @@ Only the first is a reduction. A claim of a saving that agrees with the second a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from bayop.papers.claims.claim import Verdict
@@ -63,6 +64,11 @@ def judge_range(low: float, high: float, least: float, greatest: float) -> Verdi
         return Verdict.REPRODUCED
     overlap = least <= high * (1 + TOLERANCE) and greatest >= low * (1 - TOLERANCE)
     return Verdict.PARTLY if overlap else Verdict.NOT
+
+
+def judge_parts(hold: Sequence[bool]) -> Verdict:
+    """Holds the parts of a statement, each of which holds or not: reproduced when all do, partly when some do."""
+    return Verdict.REPRODUCED if all(hold) else Verdict.PARTLY if any(hold) else Verdict.NOT
 
 
 def judge_at_least(printed: float, measured: float) -> Verdict:

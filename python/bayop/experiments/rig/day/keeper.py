@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from bayop.experiments.rig.day.record import RigDay, RunWindow
 from bayop.experiments.rig.day.server import Server
 from bayop.experiments.rig.veth import start
 from bayop.last_words import LastWords
+from bayop.program import end
 from bayop.state.records import read
 
 _SERVICE: Final = "memcached"
@@ -130,13 +130,7 @@ class Keeper:
 
     def close(self) -> None:
         """Ends it, which puts the machine's own settings back; what it can't, the agent's lease does."""
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(timeout=_END_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        end(self._process, within_s=_END_S)
 
     def pause(self) -> None:
         """Puts the machine's own settings back, and waits for that.
