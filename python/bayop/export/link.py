@@ -20,16 +20,18 @@ _HEAD: Final = """\
 # Written by bayop export: {summary}
 # As /etc/systemd/network/50-bayop-{device}.link; it holds from the next boot on, or after
 #   udevadm trigger --action=add /sys/class/net/{device}
-# Of all .link files only the first that matches is read, so it keeps what systemd's own 99-default.link says of names;
-# to undo it, remove it.
+# Of all .link files only the first that matches is read, so it says of names what holds already; to undo it, remove it.
 [Match]
 {match}
 
 [Link]
-NamePolicy=keep kernel database onboard slot path
-AlternativeNamesPolicy=database onboard slot path
 MACAddressPolicy=persistent
 """
+_NAMES: Final = """\
+NamePolicy=keep kernel database onboard slot path
+AlternativeNamesPolicy=database onboard slot path
+"""
+"""What systemd's own 99-default.link says of them."""
 
 
 def check_link(setting: Setting, spellings: Mapping[str, KnobSpelling]) -> None:
@@ -68,14 +70,16 @@ def link(spelled: Spelled) -> str:
         hint = "name the knobs of one device, then those of the next"
         raise InputError("a .link file must be of one device", wrong=wrong, value=spelled.devices[0], hint=hint)
     device = spelled.devices[0]
-    head = _HEAD.format(summary=spelled.summary, device=device, match=_match(device))
+    # A name like eth0 is the kernel's where somebody has turned off those of udev, maybe by masking the file that has
+    # them: here they would come back at the next boot.
+    of_kernel = re.fullmatch(r"eth\d+", device)
+    match, names = (f"OriginalName={device}", "") if of_kernel else (_property(device), _NAMES)
+    head = _HEAD.format(summary=spelled.summary, device=device, match=match) + names
     return head + "".join(f"{each.key}={_value(each)}\n" for each in spelled.coalescing)
 
 
-def _match(device: str) -> str:
+def _property(device: str) -> str:
     """What tells the device: udev reads .link files before it has its name."""
-    if re.fullmatch(r"eth\d+", device):
-        return f"OriginalName={device}"
     if found := re.fullmatch(r"(?:en|ib|sl|wl|ww)(?:P\d+)?([ospx])\w+", device):
         return f"Property=ID_NET_NAME_{_PROPERTIES[found[1]]}={device}"
     raise InputError(

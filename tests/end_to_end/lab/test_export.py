@@ -1,4 +1,7 @@
-"""What `bayop export` writes, on a kernel: Debian's TuneD takes the profile, the script sets an e1000e, both undo."""
+"""What `bayop export` writes, on a kernel: Debian's TuneD takes the profile, the script sets an e1000e, both undo.
+
+Debian's udev takes the .link file.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from tests.end_to_end.lab.lab_agent import snapshot, until_link
 from tests.end_to_end.lab.rivals import end, start_tuned, with_rivals
 
 from bayop import _core
-from bayop.export import script, spell, tuned
+from bayop.export import link, script, spell, tuned
 from lab import Files, Machine
 from lab.agent import Access
+from lab.packages import TREE, program
 
 pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
@@ -30,6 +34,8 @@ IN_EFFECT = {
     "/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw": "30000000",
 }
 SCRIPT = "/root/setting.sh"
+RULE = "lib/udev/rules.d/80-net-setup-link.rules"
+"""With which udev looks at .link files."""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +45,10 @@ def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
     for name, text in tuned(spelled).items():
         files.add(f"/etc/tuned/bayop/{name}", text, mode=0o755 if name.endswith(".sh") else 0o644)
     files.add(SCRIPT, script(spelled), mode=0o755)
+    files.add_program("/usr/bin/udevadm", program("udevadm"))
+    files.add(f"/{RULE}", TREE / RULE)
+    delay = spell({"nic.rx_usecs@eth0": 100.0}, _core.knob_spellings())
+    files.add("/etc/systemd/network/50-bayop-eth0.link", link(delay))
     with new_machine(files) as machine:
         yield machine
 
@@ -71,3 +81,13 @@ def test_the_script_applies_and_undoes_with_the_guest_s_shell_and_ethtool(machin
     machine.run(f"sh {SCRIPT} undo")
     until_link(machine)
     assert snapshot(machine) == original
+
+
+def test_udev_sets_the_delay_of_the_link_file_and_no_name(machine: Machine) -> None:
+    found = machine.run("ethtool -c eth0 | sed -n 's/^rx-usecs:[[:space:]]*//p'").stdout.strip()
+    machine.run("ifconfig eth0 down && ln -s udevadm /usr/bin/systemd-udevd && systemd-udevd --daemon")
+    machine.run("udevadm trigger --action=add /sys/class/net/eth0 && udevadm settle && udevadm control --exit")
+    try:
+        assert in_effect(machine)["delay"] == "100"
+    finally:
+        machine.run(f"ethtool -C eth0 rx-usecs {found}")

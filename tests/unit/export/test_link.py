@@ -27,7 +27,6 @@ def test_values_are_systemd_s() -> None:
         "UseAdaptiveRxCoalesce": "no", "UseAdaptiveTxCoalesce": "no",
         "RxMaxCoalescedFrames": "16", "RxCoalesceSec": "100us", "TxCoalesceSec": "20us",
     }  # fmt: skip
-    assert "keep" in parser["Link"]["NamePolicy"], "systemd's own file, which holds no longer, names the device"
 
 
 @pytest.mark.parametrize(
@@ -43,6 +42,12 @@ def test_values_are_systemd_s() -> None:
 )
 def test_a_device_is_told_by_what_it_is_called_after(device: str, match: dict[str, str]) -> None:
     assert dict(file({f"nic.rx_usecs@{device}": 9.0})["Match"]) == match
+
+
+def test_a_device_keeps_its_name() -> None:
+    assert "NamePolicy" not in file({"nic.rx_usecs@eth0": 9.0})["Link"], "udev's names are off where there is an eth0"
+    named = file({"nic.rx_usecs@ens3": 9.0})["Link"]
+    assert "slot" in named["NamePolicy"], "systemd's own file, which holds no longer, names the device"
 
 
 @pytest.mark.parametrize(
