@@ -40,10 +40,12 @@ TOLERANCE: Final = 1.02
 """A setting meets the SLO when its true latency exceeds it by no more than measurements scatter."""
 
 # A trial is as long as the papers' and long enough for its tail: in each batch, ten requests beyond the 99th percentile
-# and fifty mean service times, a tenth of which is warmed up. More requests than the twin's usual window add nothing.
+# and fifty mean service times, a tenth of which is warmed up. A queue that grows since the cores are overloaded by a
+# hundredth must come to the SLO's limit within it. More requests than the twin's usual window add nothing.
 _TRIAL_S: Final = 20.0
 _LEAST_BATCH_REQUESTS: Final = 1_000
 _LEAST_BATCH_SERVICES: Final = 50.0
+_LEAST_BATCH_LIMITS: Final = 100.0
 
 _PEAK_STEPS: Final = 10
 _TRUTH_SEED: Final = 1_000_003
@@ -114,7 +116,7 @@ def play_case(case: Case, seeds: Sequence[int], *, on_search: Callable[[], None]
         default = true_window(profile, case.slo, qps, None)
         yardstick = Yardstick(peak, share, default)
         for seed in seeds:
-            target = TwinTarget(profile, qps=qps, seed=seed, requests=trial_requests(profile, qps))
+            target = TwinTarget(profile, qps=qps, seed=seed, requests=trial_requests(profile, case.slo, qps))
             objective = Objective.parse("power", case.slo)
             problem = Problem(target.space.without_auto(), case.slo, objective, qps, default=target.baseline())
             result = run_search(target, problem, make_optimizer("grey-box", problem, seed=seed), max_trials=MAX_TRIALS)
@@ -149,9 +151,10 @@ def service_s(profile: _core.Profile) -> float:
     return 1e-6 * (values["app.request_kcycles"] * 1000.0 / max(profile.freq_mhz) + values["app.request_us"])
 
 
-def trial_requests(profile: _core.Profile, qps: float) -> int:
-    """Requests in the window of a trial: as long as the service needs to show its tail."""
-    least = max(_LEAST_BATCH_REQUESTS, math.ceil(qps * _LEAST_BATCH_SERVICES * service_s(profile)))
+def trial_requests(profile: _core.Profile, slo: Slo, qps: float) -> int:
+    """Requests in the window of a trial: as long as the service needs to show its tail, and overloaded cores theirs."""
+    least_s = max(_LEAST_BATCH_SERVICES * service_s(profile), _LEAST_BATCH_LIMITS * 1e-6 * slo.limit_us)
+    least = max(_LEAST_BATCH_REQUESTS, math.ceil(qps * least_s))
     return min(max(math.ceil(qps * _TRIAL_S), BATCHES * least), REQUESTS_PER_WINDOW)
 
 
@@ -163,7 +166,7 @@ def peak_qps(profile: _core.Profile, slo: Slo) -> float:
     low, high = 0.0, 1.2 * profile.values()["machine.cores"] / service_s(profile)
     for _ in range(_PEAK_STEPS):
         middle = (low + high) / 2
-        requests = min(4 * trial_requests(profile, middle), REQUESTS_PER_WINDOW)
+        requests = min(4 * trial_requests(profile, slo, middle), REQUESTS_PER_WINDOW)
         target = TwinTarget(profile, qps=middle, seed=_TRUTH_SEED, requests=requests)
         low, high = (middle, high) if slo.met_by(target.baseline()) else (low, middle)
     return low
@@ -171,7 +174,7 @@ def peak_qps(profile: _core.Profile, slo: Slo) -> float:
 
 def true_window(profile: _core.Profile, slo: Slo, qps: float, setting: Setting | None) -> Truth:
     """What a setting truly does, None being the default policy: long windows under arrivals that no search sees."""
-    requests = max(_TRUTH_REQUESTS, trial_requests(profile, qps))
+    requests = max(_TRUTH_REQUESTS, trial_requests(profile, slo, qps))
     target = TwinTarget(profile, qps=qps, seed=_TRUTH_SEED, requests=requests)
     target.apply(default_setting(target.space) if setting is None else setting)
     windows = [target.measure() for _ in range(_TRUTH_WINDOWS)]

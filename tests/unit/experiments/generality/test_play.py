@@ -33,12 +33,17 @@ def test_objectives_go_from_microseconds_to_seconds() -> None:
 
 
 def test_trials_are_long_enough_for_the_tail_of_slow_services() -> None:
-    assert service_s(SPHINX) == pytest.approx(0.677)
+    slo = Slo.parse("p99<1ms")
+    assert service_s(SPHINX) == pytest.approx(0.290, abs=0.001)
     for qps in (1.0, 40.0):
-        requests = trial_requests(SPHINX, qps)
+        requests = trial_requests(SPHINX, slo, qps)
         assert requests >= BATCHES * 1000, "ten requests a batch beyond the 99th percentile"
         assert requests / qps >= BATCHES * 50 * service_s(SPHINX)
-    assert trial_requests(load_profile("linux-memcached"), 600_000.0) == 200_000
+    assert trial_requests(load_profile("linux-memcached"), slo, 600_000.0) == 200_000
+
+
+def test_trials_show_cores_that_are_overloaded_by_a_hundredth() -> None:
+    assert trial_requests(SPHINX, Slo.parse(SLOS["sphinx"]), 40.0) / 40.0 >= BATCHES * 100 * 3.0
 
 
 def test_the_peak_is_where_the_default_policy_just_meets_the_slo() -> None:
