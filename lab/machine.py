@@ -17,11 +17,13 @@ from lab.errors import CommandError, LabError
 from lab.files import Files
 from lab.kernel import Kernel
 from lab.packages import require, tool
-from lab.qemu import Ports, command_line, parse_ports
+from lab.qemu import Ports, command_line, forward_command, parse_port, parse_ports
 
 _BOOT_TIMEOUT_S = 100
 _BOOT_TRIES = 2
 """Under emulation a kernel was seen to hang early in its boot, once in a long while; the next one does not."""
+_MONITOR_TIMEOUT_S = 10
+_PORTS_COMMAND = "info usernet"
 _DISK_MIB = 64
 _POLL_S = 0.01
 _SHOWN_LINES = 50  # a kernel's panic is shorter
@@ -155,7 +157,7 @@ class Machine:
                 its children, took longer than `timeout_s`.
         """
         if self._channel is None:
-            raise LabError(wrong="the machine is off", hint="boot() comes first")
+            raise _is_off()
         try:
             result = run(
                 self._channel, command, stdin=stdin.encode() if isinstance(stdin, str) else stdin, timeout_s=timeout_s
@@ -174,6 +176,13 @@ class Machine:
     def write(self, path: str, content: str | bytes) -> None:
         """Fills a file in the guest; with a short content in one system call, as sysfs wants it."""
         self.run(f"cat > '{path}'", stdin=content)
+
+    def forward(self, port: int) -> int:
+        """Has a free port of 127.0.0.1 lead to a TCP port of the guest, until its power is cut; which that is."""
+        if self._qemu is None:
+            raise _is_off()
+        deadline = time.monotonic() + _MONITOR_TIMEOUT_S
+        return parse_port(self._monitor(self._qemu, deadline, forward_command(port), _PORTS_COMMAND), port)
 
     def remove_nic(self) -> None:
         """Takes the network card out (PCI hot removal)."""
@@ -197,10 +206,7 @@ class Machine:
 
     def _wait_until_up(self, qemu: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
-        monitor = _connect(self._folder / "qmp", qemu, deadline)
-        monitor.execute("qmp_capabilities")
-        self.ports = parse_ports(monitor.execute("human-monitor-command", {"command-line": "info usernet"}))
-        monitor.close()
+        self.ports = parse_ports(self._monitor(qemu, deadline, _PORTS_COMMAND))
         self._channel = _connect(self._folder / "guest-agent", qemu, deadline)
         self._channel.execute("guest-ping", timeout_s=deadline - time.monotonic())
         failures = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
@@ -209,6 +215,18 @@ class Machine:
                 wrong=f"the guest's boot failed at: {', '.join(filter(None, failures))}",
                 value=", ".join(filter(None, failures)),
             )
+
+    def _monitor(self, qemu: subprocess.Popen[bytes], deadline: float, *commands: str) -> str:
+        """Has QEMU's monitor execute commands, and returns what the last one printed."""
+        printed = ""
+        monitor = _connect(self._folder / "qmp", qemu, deadline)
+        try:
+            monitor.execute("qmp_capabilities")
+            for command in commands:
+                printed = monitor.execute("human-monitor-command", {"command-line": command})
+        finally:
+            monitor.close()
+        return printed
 
     def _with_console(self, error: LabError) -> LabError:
         """The same error with the last lines that QEMU and the guest's console showed."""
@@ -228,6 +246,10 @@ class Machine:
             self._qemu = None
         for socket in ("qmp", "guest-agent"):
             (self._folder / socket).unlink(missing_ok=True)
+
+
+def _is_off() -> LabError:
+    return LabError(wrong="the machine is off", hint="boot() comes first")
 
 
 def _make_disk(image: Path) -> None:

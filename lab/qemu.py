@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from lab.packages import tool
 
 CPUS = 2
 _MEMORY_MIB = 512
+_NETWORK = "net"
 _GUEST_ADDRESS = "10.0.2.15"
 _FORWARDED = (("tcp", 11211), ("udp", 11211), ("tcp", 9617))
 
@@ -59,7 +60,7 @@ def command_line(
         *("-kernel", str(images.kernel), "-initrd", str(folder / "initrd.cpio")),
         *("-append", "console=ttyS0 quiet panic=-1"),
         *("-device", "pc-testdev", "-acpitable", f"file={images.acpi_table}"),
-        *("-netdev", f"user,id=net,{forwards}", "-device", "e1000e,netdev=net"),
+        *("-netdev", f"user,id={_NETWORK},{forwards}", "-device", f"e1000e,netdev={_NETWORK}"),
         *(queues if tap else ()),
         *("-drive", f"file={folder / 'disk.img'},format=raw,if=none,id=disk", "-device", "virtio-blk,drive=disk"),
         *("-chardev", f"socket,id=agent,path={folder / 'guest-agent'},server=on,wait=off"),
@@ -69,10 +70,27 @@ def command_line(
     ]
 
 
+def forward_command(guest: int) -> str:
+    """The command of QEMU's monitor that forwards a free TCP port of 127.0.0.1 to one of the guest."""
+    return f"hostfwd_add {_NETWORK} tcp:127.0.0.1:0-{_GUEST_ADDRESS}:{guest}"
+
+
 def parse_ports(usernet: str) -> Ports:
-    """The forwarded ports in what QEMU's monitor command `info usernet` prints."""
-    rows = re.findall(r"(TCP|UDP)\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
-    host_port = {(protocol.lower(), int(guest)): int(host) for protocol, host, guest in rows}
+    """The ports that every machine forwards, in what QEMU's monitor command `info usernet` prints."""
+    host_port = _host_ports(usernet)
     if set(host_port) != set(_FORWARDED):
         raise LabError(wrong="QEMU does not forward the ports of memcached and of the agent", value=usernet)
     return Ports(*(host_port[key] for key in _FORWARDED))
+
+
+def parse_port(usernet: str, guest: int) -> int:
+    """The port that leads to a TCP port of the guest, in what `info usernet` prints."""
+    port = _host_ports(usernet).get(("tcp", guest))
+    if port is None:
+        raise LabError(wrong=f"QEMU does not forward a port to the guest's {guest}", value=usernet)
+    return port
+
+
+def _host_ports(usernet: str) -> Mapping[tuple[str, int], int]:
+    rows = re.findall(r"(TCP|UDP)\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
+    return {(protocol.lower(), int(guest)): int(host) for protocol, host, guest in rows}

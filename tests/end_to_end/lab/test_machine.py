@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,13 @@ def test_the_people_of_the_guest(machine: Machine) -> None:
     assert machine.run("su operator -c 'id -Gn'").stdout.split() == ["operator", "bayop"]
     assert machine.run("su nobody -c 'id -Gn'").stdout.split() == ["nogroup"]
     assert machine.run("whoami").stdout == "root\n"
+
+
+def test_a_port_that_is_forwarded_later_leads_into_the_guest(machine: Machine) -> None:
+    machine.run("echo hello | nc -l -p 7001 >/dev/null 2>&1 &")
+    machine.run("until netstat -ltn | grep -q :7001; do usleep 10000; done")
+    with socket.create_connection(("127.0.0.1", machine.forward(7001)), timeout=10) as connection:
+        assert connection.makefile("rb").read(6) == b"hello\n"
 
 
 @pytest.fixture
