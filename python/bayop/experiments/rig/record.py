@@ -73,6 +73,8 @@ class LiveRecord:
         failure: What ended the experiment before its end; None when nothing did.
         application: The service, by the name of its definition.
         doubts: What else to know of the numbers, for people.
+        link: Between the service and its clients, for people.
+        caveat: What its numbers can't say, for people, beside what `estimated` tells; None for nothing.
     """
 
     machine: str
@@ -94,6 +96,8 @@ class LiveRecord:
     failure: str | None = None
     application: str = "memcached"
     doubts: list[str] = field(default_factory=list)
+    link: str = "a veth pair"
+    caveat: str | None = None
 
     @property
     def knobs(self) -> Sequence[str]:

@@ -35,11 +35,12 @@ def write_report(record: LiveRecord, problem: Problem, folder: Path, version: st
     """
 
     def draw() -> list[Drawing]:
+        along, across = record.knobs
         return [
             Drawing(
                 "response",
-                "What deferral does",
-                "Latency, costs of a request and power against the timeout, a line for each number of polls.",
+                "What the knobs do",
+                f"Latency, costs of a request and power against {along}, a line for each value of {across}.",
                 about_response(),
                 draw_response(record),
             ),
@@ -124,6 +125,8 @@ def caveats(record: LiveRecord) -> list[str]:
             "polls of its device (20 W idle, 60 W with every processor busy), whatever else runs on this machine. "
             "Latency, softirqs and processor time are measured."
         )
+    if record.caveat is not None:
+        said.append(record.caveat)
     if record.busy_before is not None and record.busy_before > BUSY:
         said.append(
             f"{busy_before(record.busy_before)} No number counts that work but the softirqs, which are those of all; "
@@ -135,9 +138,9 @@ def caveats(record: LiveRecord) -> list[str]:
 def about_response() -> str:
     """What the first figure shows, and why."""
     return (
-        "While an interrupt is deferred, packets wait for the next timer: the latency grows with the timeout, and one "
-        "poll serves more packets, so that a request costs the service less. Dotted: the default. "
-        "The service's processor time is its own; softirqs are those of this whole machine, clients and all."
+        "While an interrupt is deferred, packets wait for the next timer: the latency grows with the delay, and one "
+        "poll serves more packets, so that a request costs the service less. Dotted: the default. The service's "
+        "processor time is its own; softirqs are those of its whole machine, with the clients' where they run there."
     )
 
 
@@ -156,7 +159,7 @@ def about_method(record: LiveRecord, version: str) -> str:
     """How the numbers were made."""
     return (
         f"bayop {version}, {record.machine}. Open-loop load of {record.qps:.0f} requests/s on {record.application} "
-        f"across a veth pair; seed {record.seed}. Default and winners were measured again in turns, "
+        f"across {record.link}; seed {record.seed}. Default and winners were measured again in turns, "
         f"{len(record.again.get(DEFAULT, ()))} times. {record.duration_s:.0f} s in all. The numbers are in data.json."
     )
 

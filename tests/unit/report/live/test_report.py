@@ -7,7 +7,7 @@ from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.report.live.report import about_map, caveats, headline, write_report
-from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
+from bayop.space import DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS
 from bayop.testing.fakes import make_problem, papers_space
 
 PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
@@ -59,6 +59,24 @@ def test_a_measured_power_is_not_called_estimated(tmp_path: Path) -> None:
     measured = replace(record(), estimated=False)
     page = write_report(measured, PROBLEM, tmp_path, "0").read_text(encoding="utf-8")
     assert "estimated" not in page
+
+
+def test_another_machine_than_the_rig_has_its_own_knobs_link_and_caveat(tmp_path: Path) -> None:
+    def at(delay_us: float, freq_mhz: float) -> Point:
+        seen = {"power_w": freq_mhz / 100, "p90_us": 90 + delay_us, "qps": 500.0}
+        return Point.of({RX_USECS: delay_us, FREQ_MHZ: freq_mhz}, Measurement(seen))
+
+    sweep = [at(delay_us, freq_mhz) for delay_us in (0, 100) for freq_mhz in (1300, 2900)]
+    again = {"default": [at(0, 2900)] * 6, "search": [at(100, 1300)] * 6}
+    held = sweep[2].setting
+    base = replace(record(), estimated=False, sweep=sweep, search=sweep[:1], held=held, best=held, again=again)
+    emulated = replace(base, link="an emulated NIC", caveat="No frequency makes it slower.")
+    page = write_report(emulated, PROBLEM, tmp_path, "0").read_text(encoding="utf-8")
+    assert "power against nic.rx_usecs, a line for each value of cpu.freq_mhz" in page
+    assert "across an emulated NIC" in page
+    assert "veth" not in page
+    assert "No frequency makes it slower." in page
+    assert caveats(base) == []
 
 
 def test_a_busy_machine_is_a_caveat() -> None:
