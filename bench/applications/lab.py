@@ -44,6 +44,7 @@ from bayop.errors import BayopError
 from bayop.experiments.rig.experiment import run_experiment
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import SEARCH, compare, cpu_saving, shortfall
+from bayop.live.agent.address import Credentials
 from bayop.live.file import LiveFile
 from bayop.live.search import open_target
 from bayop.live.service import Service
@@ -71,6 +72,7 @@ _RECORDS: Final = 1000
 _PEAK_S: Final = 4.0
 _TIMES_DEFAULT: Final = 2.0
 _DEFAULT_WINDOWS: Final = 6
+_WINDOW_S: Final = 2.0
 _LEAST_REQUESTS: Final = 500
 """Of a window, so that its p99 is not that of one request."""
 
@@ -220,7 +222,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="QPS",
         help="requests/s (default: the application's share of what it answers at most)",
     )
-    result.add_argument("--window", type=float, default=2.0, metavar="S", help="of a window, at least (default: 2)")
+    least = f"{_WINDOW_S:g}, or for {_LEAST_REQUESTS} requests"
+    result.add_argument("--window", type=float, metavar="S", help=f"how long one window is (default: {least})")
     result.add_argument("--max-trials", type=int, default=20, metavar="N", help="of the search (default: 20)")
     result.add_argument("--pairs", type=int, default=16, metavar="N", help="most pairs in turns (default: 16)")
     return result
@@ -243,9 +246,10 @@ def measure(app: str, args: argparse.Namespace, out: Path) -> Row:
             port = guest.start(machine)
             found = snapshot(machine)
             qps = args.qps or _share_of_peak(guest.application, port)
-            window_s = max(args.window, _LEAST_REQUESTS / qps)
+            window_s = args.window or max(_WINDOW_S, _LEAST_REQUESTS / qps)
+            text = live_toml(guest.application, agent.address, agent.credentials, port=port, qps=qps, window_s=window_s)
             path = folder / "live.toml"
-            path.write_text(live_toml(guest, agent, port=port, qps=qps, window_s=window_s), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
             live = LiveFile.read(path)
             default_us = _default_p99_us(live)
             slo = Slo.parse(f"p99<{_TIMES_DEFAULT * default_us:.0f}us")
@@ -257,12 +261,22 @@ def measure(app: str, args: argparse.Namespace, out: Path) -> Row:
     return Row.of(record, problem, default_us)
 
 
-def live_toml(guest: GuestApplication, agent: LabAgent, *, port: int, qps: float, window_s: float) -> str:
-    """The file of a live search, as `bayop tune --target live.toml` reads it too."""
-    application, credentials = guest.application, agent.credentials
+def live_toml(
+    application: Application, address: str, credentials: Credentials, *, port: int, qps: float, window_s: float
+) -> str:
+    """The file of a live search, as `bayop tune --target live.toml` reads it too.
+
+    Args:
+        application: What is asked.
+        address: Of the agent.
+        credentials: For it.
+        port: Of 127.0.0.1, which leads to the application.
+        qps: The load, in requests/s.
+        window_s: How long one window is.
+    """
     own = {"timeout_s": 5.0, **application.load}
     return _LIVE.format(
-        agent=json.dumps(agent.address),
+        agent=json.dumps(address),
         certificate=json.dumps(str(credentials.certificate)),
         key=json.dumps(str(credentials.key)),
         ca=json.dumps(str(credentials.ca)),
