@@ -4,7 +4,7 @@ A client sends datagrams over a pair of virtual devices as fast as it can. Nearl
 while `bayop-interrupts-record --cost` records those polls. Writes summary.json. Needs root.
 
 Example:
-  make probe && python -m bench.interrupts_record.run --out bench/interrupts_record/results
+  make probe && python -m bench.interrupts_record.run --duration 60 --out bench/interrupts_record/results
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 from bayop.interrupts.capture import recorded, recorder_place
 from bayop.interrupts.record import record
 
-DURATION_S: Final = 10.0
 MOST_BYTES: Final = 10**10
 _SENDER: Final = f"""
 import socket
@@ -41,12 +40,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recorder", default="target/release/bayop-interrupts-record")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="results go into a folder of today here")
+    parser.add_argument("--duration", type=float, default=10.0, metavar="S", help="how long to record, in s (10)")
     args = parser.parse_args()
     with VethPair() as pair, tempfile.TemporaryDirectory() as logs:
         sender = subprocess.Popen(pair.client.command([sys.executable, "-c", _SENDER]))
         try:
             words = [args.recorder]
-            printed = recorded(words, device=pair.device, netns=pair.server.path, duration_s=DURATION_S, cost=True)
+            printed = recorded(words, device=pair.device, netns=pair.server.path, duration_s=args.duration, cost=True)
             capture = record(printed, Path(logs), place=recorder_place(words), most_bytes=MOST_BYTES)
         finally:
             sender.kill()

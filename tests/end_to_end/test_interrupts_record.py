@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from bench.interrupts_record.rates import MOST_APART, rates
 from tests.support.ebpf import attached_programs
 from tests.support.needs import need
 from tests.support.patience import eventually
@@ -81,6 +82,15 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
     assert all("instructions" not in log.columns for log in logs)
     assert main(["interrupts", "show", *(str(tmp_path / name) for name in event["logs"])]) == 0
     assert "soft_irq_ns / interrupt" in capsys.readouterr().out
+
+
+def test_a_log_shows_the_rates_that_the_kernel_counts_of_memcached_under_load(interrupts_recorder: Path) -> None:
+    need("namespaces", "memcached")
+    for rate in rates(interrupts_recorder, qps=5000, between_s=6):
+        print(rate)
+        assert rate.shown_per_s > 1000
+        assert abs(rate.apart) <= MOST_APART, rate
+        assert rate.recorded is None or rate.counted_least <= rate.recorded <= rate.counted_most, rate
 
 
 @pytest.mark.parametrize(
