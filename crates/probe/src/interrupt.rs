@@ -2,16 +2,13 @@
 
 use serde::Serialize;
 
-/// Bytes of `struct record` of `interrupts.bpf.c`.
-pub const BYTES: usize = 184;
+/// Bytes of `struct record` of `interrupts.bpf.c` before its amounts, of eight bytes each.
+const BYTES: usize = 72;
 /// Idle states that a record has room for (linux/cpuidle.h, `CPUIDLE_STATE_MAX`).
 pub const MOST_STATES: usize = 10;
 
 /// Counters that a record has room for.
 pub const MOST_COUNTERS: usize = 4;
-
-const IDLE: usize = 8;
-const COUNTED: usize = 88;
 
 /// One number of a record, unsigned and little-endian.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,29 +35,45 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// How many idle states a record has room for: up to the last one that has a name.
+    pub fn states(&self) -> usize {
+        self.idle_states.iter().map(|(state, _)| state + 1).filter(|count| *count <= MOST_STATES).max().unwrap_or(0)
+    }
+
+    /// Bytes of a record.
+    pub fn bytes(&self) -> usize {
+        place(self.counters.len() + self.states())
+    }
+
     /// The numbers of a record. What the machine has no source of is not among them.
     pub fn fields(&self) -> Vec<Field> {
         let long = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 8 };
         let short = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 4 };
-        let idle = |(state, name): &(usize, String)| long(&format!("idle_ns_{name}"), IDLE + 8 * state);
-        let mut fields = vec![long("time_ns", 0), short("cpu", 172), short("napi_id", 164)];
-        fields.extend(self.interrupts.then(|| short("irq", 168)));
-        fields.extend(self.frequency.then(|| short("freq_khz", 176)));
+        let idle =
+            |(state, name): &(usize, String)| long(&format!("idle_ns_{name}"), place(self.counters.len() + state));
+        let mut fields = vec![long("time_ns", 0), short("cpu", 52), short("napi_id", 48)];
+        fields.extend(self.interrupts.then(|| short("irq", 60)));
+        fields.extend(self.frequency.then(|| short("freq_khz", 56)));
         fields.extend([
-            short("rx_packets", 148),
-            long("rx_bytes", 120),
-            short("tx_packets", 152),
-            long("tx_bytes", 128),
-            short("polls", 156),
-            short("budget", 160),
-            long("soft_irq_ns", 136),
+            short("rx_packets", 32),
+            long("rx_bytes", 8),
+            short("tx_packets", 36),
+            long("tx_bytes", 16),
+            short("polls", 40),
+            short("budget", 44),
+            long("soft_irq_ns", 24),
         ]);
-        fields.extend(self.interrupts.then(|| short("hard_irq_ns", 144)));
-        let counted = |(place, name): (usize, &&str)| long(name, COUNTED + 8 * place);
+        fields.extend(self.interrupts.then(|| short("hard_irq_ns", 64)));
+        let counted = |(at, name): (usize, &&str)| long(name, place(at));
         fields.extend(self.counters.iter().take(MOST_COUNTERS).enumerate().map(counted));
         fields.extend(self.idle_states.iter().filter(|(state, _)| *state < MOST_STATES).map(idle));
         fields
     }
+}
+
+/// Where an amount stands.
+fn place(amount: usize) -> usize {
+    BYTES + 8 * amount
 }
 
 #[cfg(test)]
@@ -75,13 +88,15 @@ mod tests {
     fn no_two_numbers_overlap_and_all_lie_in_the_record() {
         let idle_states = (0..MOST_STATES + 1).map(|state| (state, format!("C{state}"))).collect();
         let counters = vec!["cycles"; MOST_COUNTERS];
-        let mut fields = Sources { interrupts: true, idle_states, frequency: true, counters }.fields();
+        let sources = Sources { interrupts: true, idle_states, frequency: true, counters };
+        let mut fields = sources.fields();
         fields.sort_by_key(|field| field.offset);
         for pair in fields.windows(2) {
-            assert_eq!(pair[0].offset + pair[0].bytes, pair[1].offset, "{pair:?}");
+            // Four bytes before the amounts are unused.
+            let unused = if pair[1].offset == BYTES { 4 } else { 0 };
+            assert_eq!(pair[0].offset + pair[0].bytes + unused, pair[1].offset, "{pair:?}");
         }
-        // The last four bytes are unused.
-        assert_eq!(fields.last().map(|field| field.offset + field.bytes + 4), Some(BYTES));
+        assert_eq!(fields.last().map(|field| field.offset + field.bytes), Some(sources.bytes()));
     }
 
     #[test]
@@ -90,6 +105,10 @@ mod tests {
         assert!(["irq", "hard_irq_ns", "freq_khz"].iter().all(|name| !bare.iter().any(|other| other == name)));
         assert!(!bare.iter().any(|name| name.starts_with("idle_ns")));
         let halts = Sources { idle_states: vec![(1, "halt".to_owned())], ..Sources::default() };
-        assert_eq!(halts.fields().last(), Some(&Field { name: "idle_ns_halt".to_owned(), offset: 16, bytes: 8 }));
+        assert_eq!(
+            halts.fields().last(),
+            Some(&Field { name: "idle_ns_halt".to_owned(), offset: BYTES + 8, bytes: 8 })
+        );
+        assert_eq!((Sources::default().bytes(), halts.bytes()), (BYTES, BYTES + 16));
     }
 }

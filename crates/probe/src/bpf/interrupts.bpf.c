@@ -24,7 +24,8 @@ const volatile __u32 device = 0;     /* the index of the NIC, */
 const volatile __u32 netns = 0;      /* in the network namespace with this inode number */
 const volatile bool by_poll = false; /* it has no interrupts of its own */
 const volatile __u32 counters = 0;   /* how many of perf's counters each CPU has, */
-const volatile __u32 cpus_possible = 1; /* of so many CPUs */
+const volatile __u32 cpus_possible = 1; /* of so many CPUs, */
+const volatile __u32 states = 0;     /* and how many idle states */
 
 /* Set when all programs are attached: what some of them saw before is half a story. */
 bool recording = false;
@@ -42,21 +43,22 @@ enum {
 /* `interrupt.rs` tells its readers where each field stands. */
 struct record {
 	__u64 time_ns; /* when the handler, or the poll, began */
-	__u64 idle_ns[STATES];
-	__u64 counted[MOST_COUNTERS]; /* by its CPU since the CPU's record before */
 	__u64 rx_bytes;
 	__u64 tx_bytes;
 	__u64 soft_ns; /* in the softirq of its polls, hard interrupts meanwhile included */
-	__u32 hard_ns;
 	__u32 rx_packets;
 	__u32 tx_packets;
 	__u32 polls;
 	__u32 budget;  /* packets that these polls might have taken */
 	__u32 napi_id; /* of the last poll */
-	__u32 irq;
 	__u32 cpu;
 	__u32 freq_khz;
+	__u32 irq;
+	__u32 hard_ns;
 	__u32 unused;
+	/* What its CPU has counted since the CPU's record before, and then ns in each idle state. What the machine has none of
+	 * ends the record early: writing its bytes takes longer than all else that is done for a poll. */
+	__u64 amounts[MOST_COUNTERS + STATES];
 };
 
 /* What one CPU does. `interrupts/kernel.rs` reads its first four numbers, and writes `freq_khz` once. */
@@ -123,6 +125,18 @@ static __always_inline struct own *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
+/* How many amounts a record has, */
+static __always_inline __u32 amounts(void)
+{
+	return counters + states;
+}
+
+/* and how many bytes it has with them. */
+static __always_inline __u64 bytes(void)
+{
+	return offsetof(struct record, amounts) + amounts() * sizeof(__u64);
+}
+
 /* The newest record of a queue, or NULL without any. */
 static __always_inline struct record *newest_of(__u32 queue)
 {
@@ -151,14 +165,14 @@ static __always_inline void count(struct record *record, struct own *own)
 	for (__u32 counter = 0; counter < MOST_COUNTERS; counter++) {
 		__u32 index = counter * cpus_possible + record->cpu;
 
-		record->counted[counter] = 0;
 		if (counter >= counters)
-			continue;
+			break;
+		record->amounts[counter] = 0;
 		if (bpf_perf_event_read_value(&events, index, &now, sizeof(now))) {
 			unread = true;
 			continue;
 		}
-		record->counted[counter] = now.counter - own->counted[counter];
+		record->amounts[counter] = now.counter - own->counted[counter];
 		own->counted[counter] = now.counter;
 	}
 	own->uncounted += unread;
@@ -169,8 +183,12 @@ static __always_inline void begin(struct record *record, struct own *own, __u64 
 {
 	wake(own, now_ns);
 	record->time_ns = now_ns;
-	__builtin_memcpy(record->idle_ns, own->idle_ns, sizeof(record->idle_ns));
-	__builtin_memset(own->idle_ns, 0, sizeof(own->idle_ns));
+	for (__u32 state = 0; state < STATES; state++) {
+		if (state >= states)
+			break;
+		record->amounts[counters + state] = own->idle_ns[state];
+		own->idle_ns[state] = 0;
+	}
 	record->tx_packets = own->tx_packets;
 	record->tx_bytes = own->tx_bytes;
 	own->tx_packets = own->tx_bytes = 0;
@@ -323,7 +341,7 @@ static __always_inline void record_poll(struct own *own, const struct napi_struc
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u64 began_ns = own->soft_ns ? own->poll_ns : now_ns; /* a thread of the kernel polls outside of the softirq */
-	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	struct record *record = bpf_ringbuf_reserve(&records, bytes(), 0);
 
 	own->poll_ns = now_ns;
 	if (!record) {
@@ -407,9 +425,14 @@ int on_interrupt(__u64 *arguments)
 	if (!record || !own)
 		return 0;
 	if (record->time_ns) {
-		complete = bpf_ringbuf_reserve(&records, sizeof(*complete), 0);
+		complete = bpf_ringbuf_reserve(&records, bytes(), 0);
 		if (complete) {
-			__builtin_memcpy(complete, record, sizeof(*complete));
+			__builtin_memcpy(complete, record, offsetof(struct record, amounts));
+			for (__u32 amount = 0; amount < MOST_COUNTERS + STATES; amount++) {
+				if (amount >= amounts())
+					break;
+				complete->amounts[amount] = record->amounts[amount];
+			}
 			bpf_ringbuf_submit(complete, BPF_RB_NO_WAKEUP);
 		} else {
 			own->lost++;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bayop_core::{Error, Result};
 use bayop_probe::cost::{KernelTime, Statistics};
 use bayop_probe::ebpf::{Scope, attach_traces, check, device_index, enter, of_each_cpu, refused, ring};
-use bayop_probe::interrupt::{BYTES, Sources};
+use bayop_probe::interrupt::Sources;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer, num_possible_cpus};
 
@@ -95,12 +95,15 @@ impl<'a> Recorder<'a> {
         constants.by_poll = by_poll;
         constants.counters = few(counters.len());
         constants.cpus_possible = few(cpus);
+        let columns = counters.iter().map(|running| running.counter.column()).collect();
+        let frequency = freq_khz(0).is_some();
+        let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency, counters: columns };
+        constants.states = few(sources.states());
         let events = few((counters.len() * cpus).max(1));
         open.maps.events.set_max_entries(events).map_err(|error| refused("have room for counters", &error))?;
         for program in [&mut open.progs.on_raise, &mut open.progs.on_interrupt_end, &mut open.progs.on_interrupt] {
             program.set_autoload(!by_poll);
         }
-        let frequency = freq_khz(0).is_some();
         open.progs.on_frequency.set_autoload(frequency);
         open.progs.on_nothing.set_autoload(cost);
         let mut skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
@@ -120,13 +123,11 @@ impl<'a> Recorder<'a> {
         let statistics = cost.then(Statistics::enable).transpose()?;
         let links = attach_traces(skeleton.object())?;
         skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;
-        let columns = counters.iter().map(|running| running.counter.column()).collect();
-        let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency, counters: columns };
         let (device, index) = (device.to_owned(), netns.is_none().then_some(index));
         Ok(Self { skeleton, ring, taken, links, statistics, _counters: counters, device, index, queues, sources })
     }
 
-    /// Takes the records that are complete: so many times `BYTES`.
+    /// Takes the records that are complete: so many times the bytes of one.
     ///
     /// # Errors
     /// The kernel does not give them.
@@ -147,7 +148,8 @@ impl<'a> Recorder<'a> {
             let newest = self.skeleton.maps.newest.lookup(&key, MapFlags::ANY);
             let record = newest.map_err(|error| refused("give its newest records", &error))?;
             // A record has a time.
-            records.extend(record.filter(|record| record[..8] != [0; 8]).unwrap_or_default());
+            let record = record.filter(|record| record[..8] != [0; 8]).unwrap_or_default();
+            records.extend(record.iter().take(self.sources.bytes()));
         }
         Ok(records)
     }
@@ -209,5 +211,3 @@ fn tell_frequencies(map: &Map<'_>) -> Result<()> {
     }
     map.update_percpu(&0u32.to_ne_bytes(), &cpus, MapFlags::ANY).map_err(|error| refused("take frequencies", &error))
 }
-
-const _: () = assert!(BYTES % 8 == 0, "records follow each other");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bayop_core::{Error, Result, reason};
 use bayop_probe::cost::Cost;
 use bayop_probe::ebpf::{ended, printed};
-use bayop_probe::interrupt::{BYTES, Field};
+use bayop_probe::interrupt::Field;
 use bayop_probe::recording::{TAKE, cpu_time, is_read, seconds};
 use clap::Parser;
 use serde::Serialize;
@@ -113,11 +113,12 @@ fn run(arguments: &Arguments) -> Result<()> {
     let watch = Watch { device, netns: netns.as_deref(), counters: counters.as_deref(), cost: *cost };
     let mut recorder = Recorder::attach(watch, &mut storage)?;
     let mut meter = Meter::open()?;
-    let mut out = Printer { out: io::stdout(), records: 0, is_open: true };
+    let record_bytes = recorder.sources.bytes();
+    let mut out = Printer { out: io::stdout(), record_bytes, records: 0, is_open: true };
     out.line(&Header {
         device,
         queues: &recorder.queues,
-        record_bytes: BYTES,
+        record_bytes,
         fields: recorder.sources.fields(),
         meter: meter.as_ref().map(|meter| meter.method.to_string()),
     })?;
@@ -167,13 +168,14 @@ fn asked_for(device: &str) -> Result<String> {
 /// Prints, until nobody reads any more.
 struct Printer {
     out: io::Stdout,
+    record_bytes: usize,
     records: usize,
     is_open: bool,
 }
 
 impl Printer {
     fn records(&mut self, records: &[u8], lost: u64, time: Duration, now: Now) -> Result<()> {
-        let count = records.len() / BYTES;
+        let count = records.len() / self.record_bytes;
         self.records += count;
         self.line(&Chunk { records: count, lost, time_s: time.as_secs_f64(), now })?;
         self.bytes(records)
