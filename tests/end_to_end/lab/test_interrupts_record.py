@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import stat
+import time
 from bisect import bisect
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,9 @@ import pytest
 from tests.end_to_end.lab.conftest import new_machine
 from tests.end_to_end.lab.memcached_load import send_load
 from tests.end_to_end.lab.test_server import rx_usecs, set_rx_usecs
+from tests.end_to_end.libos.conftest import libos_image  # noqa: F401 -- a fixture
 
+from bayop.cli import main
 from bayop.interrupts.capture import read_chunks, read_source, recorded
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe
@@ -28,6 +31,7 @@ from bayop.interrupts.query import summarise
 from bayop.interrupts.record import Capture, record
 from bayop.interrupts.watch import Moment, moments
 from lab import Files, Machine
+from lab.libos import LibraryOs
 from lab.power_law import CpuLoad, zone_powers
 
 pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(400)]
@@ -221,3 +225,31 @@ def test_the_spacing_follows_the_delay(server: Machine, guest: Guest) -> None:
     finally:
         set_rx_usecs(server, 3)
     print("spacing in us, p10 without a delay and p75 with it:", seen)
+
+
+@pytest.mark.usefixtures("libos_image")
+def test_the_library_os_is_shown_beside_linux(
+    server: Machine, guest: Guest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both serve memcached behind an e1000e, under the same load."""
+    rate_per_s, duration_s = 500, 4
+    guest.start(RECORD_S)
+    send_load(server.ports.memcached, rate_per_s=rate_per_s, duration_s=duration_s, connections=4)
+    (linux,) = (path for path in guest.stop().paths if path.stem == "eth0-rx-0")
+    with LibraryOs("memory=16 agent=on", nic="e1000e") as machine, ThreadPoolExecutor() as pool:
+        words = ["interrupts", "record", "--agent", str(machine.agent), "--device", "nic0"]
+        recording = pool.submit(main, [*words, "--duration", f"{RECORD_S}s", "--out", str(tmp_path), "--json"])
+        time.sleep(1)
+        port = int(machine.address(11211).rpartition(":")[2])
+        send_load(port, rate_per_s=rate_per_s, duration_s=duration_s, connections=4)
+        assert recording.result() == 0
+    logs = [str(linux), str(tmp_path / "nic0.parquet")]
+    capsys.readouterr()
+    assert main(["interrupts", "show", *logs, "--json"]) == 0
+    *shown, together = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert [log["layout"].split(", ")[1] for log in shown] == ["eth0-rx-0", "nic0"]
+    requests = rate_per_s * duration_s
+    assert all(log["totals"]["rx_bytes"] > requests * len(b"get absent\r\n") for log in shown)
+    assert together["records"] == sum(log["records"] for log in shown)
+    assert main(["interrupts", "show", *logs]) == 0
+    print(capsys.readouterr().out)
