@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -62,6 +65,27 @@ def test_what_one_starts_the_other_loads(name: str) -> None:
         assert result["miss_ratio"] in {None, 0.0}
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 143
+
+
+def test_the_echo_goes_on_when_its_client_reads_late() -> None:
+    pieces, piece = 8_000, bytes(1_000)  # more than the kernel keeps for both ends
+    with started("echo") as (_, said), socket.socket() as connection, ThreadPoolExecutor(1) as sender:
+        address, port = said["server"].rsplit(":", 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        connection.settimeout(10.0)
+        connection.connect((address, int(port)))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+        def send() -> None:
+            for _ in range(pieces):
+                connection.sendall(piece)
+
+        sent = sender.submit(send)
+        time.sleep(0.5)
+        back = 0
+        while back < pieces * len(piece):
+            back += len(connection.recv(1 << 20))
+        sent.result()
 
 
 @pytest.mark.parametrize(
