@@ -250,6 +250,8 @@ class LoadCounts(TypedDict):
     """Requests that were due."""
     answered: int
     """Answered as asked: hits, misses and stores."""
+    timestamped: int
+    """Of these, those of which the kernel has told when they came in; of the others it counts when they were read."""
     refused: int
     """Answered with an error message."""
     lost_closed: int

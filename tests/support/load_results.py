@@ -11,8 +11,8 @@ from bayop.load.generator import Result
 
 _BATCHES: Final = 10
 _COUNTS: Final = (
-    "intended answered refused lost_closed lost_timed_out lost_garbage lost_unconnected gets misses answers_in_time "
-    "bytes_sent bytes_received reconnects queued status_2xx status_3xx status_4xx status_5xx"
+    "intended answered timestamped refused lost_closed lost_timed_out lost_garbage lost_unconnected gets misses "
+    "answers_in_time bytes_sent bytes_received reconnects queued status_2xx status_3xx status_4xx status_5xx"
 )
 
 
@@ -29,7 +29,8 @@ def load_report(
     """
     ordered = sorted(latencies_us)
     answered, lost = _BATCHES * len(ordered), _BATCHES * failed
-    fates = {"intended": answered + lost, "answered": answered, "answers_in_time": answered, "lost_timed_out": lost}
+    fates = {"intended": answered + lost, "lost_timed_out": lost}
+    fates |= dict.fromkeys(("answered", "timestamped", "answers_in_time"), answered)
     return _core.LoadReport.from_json(
         json.dumps(
             {

@@ -1,4 +1,4 @@
-//! The crate's only clock.
+//! The crate's only clock, and the one by which the kernel stamps what comes in.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -9,7 +9,20 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 #[inline(always)]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
+    timespec_ns(now.tv_sec, now.tv_nsec)
+}
+
+/// Nanoseconds since 1970, by a clock that may be set meanwhile: `CLOCK_REALTIME`.
+#[inline(always)]
+pub fn real_ns() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    timespec_ns(now.tv_sec, now.tv_nsec)
+}
+
+/// What a clock shows, as nanoseconds.
+#[inline(always)]
+pub fn timespec_ns(seconds: i64, nanoseconds: i64) -> u64 {
+    seconds as u64 * SECOND_NS + nanoseconds as u64
 }
 
 /// Seconds as nanoseconds.

@@ -1,7 +1,7 @@
 //! One connection to a server: its bytes in both directions, and the requests under way.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -11,6 +11,7 @@ use crate::http2::{self, ALPN, NotHttp2};
 use crate::input::Input;
 use crate::login::{Login, TlsRequest};
 use crate::protocol::Kind;
+use crate::received::{self, Received};
 use crate::server::Server;
 use crate::tls::Session;
 
@@ -70,6 +71,7 @@ impl Connection {
         }
         let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
+        received::ask_for_timestamps(&stream);
         let mut out = Vec::new();
         let session = server.client()?.map(|client| Box::new(Session::new(client)));
         Ok(Self {
@@ -211,18 +213,18 @@ impl Connection {
         !self.out.is_empty() || self.session.as_ref().is_some_and(|session| session.has_output())
     }
 
-    /// Reads once; 0 when nothing was there.
+    /// Reads once.
     ///
     /// # Errors
     /// The server closed the connection (`UnexpectedEof`), or it is broken.
-    pub fn read(&mut self) -> io::Result<usize> {
+    pub fn read(&mut self) -> io::Result<Received> {
         let has_output = self.has_output();
         let Some(http2) = &mut self.http2 else {
             return receive(&mut self.stream, self.session.as_deref_mut(), &mut self.input);
         };
-        let bytes = http2.fill(|input| receive(&mut self.stream, self.session.as_deref_mut(), input))?;
+        let received = http2.fill(|input| receive(&mut self.stream, self.session.as_deref_mut(), input))?;
         http2.receive(&mut self.input, &mut self.out, has_output)?;
-        Ok(bytes)
+        Ok(received)
     }
 
     /// What was received and not yet consumed.
@@ -239,20 +241,14 @@ impl Connection {
     }
 }
 
-/// Reads once into `input`; how many bytes came, 0 when nothing was there.
-fn receive(stream: &mut TcpStream, session: Option<&mut Session>, input: &mut Input) -> io::Result<usize> {
+/// Reads once into `input`.
+fn receive(stream: &mut TcpStream, session: Option<&mut Session>, input: &mut Input) -> io::Result<Received> {
     if let Some(session) = session {
         return session.receive(stream, input);
     }
-    match stream.read(input.room(1)) {
-        Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
-        Ok(bytes) => {
-            input.filled(bytes);
-            Ok(bytes)
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
-        Err(error) => Err(error),
-    }
+    let received = received::read(stream, input.room(1))?;
+    input.filled(received.bytes);
+    Ok(received)
 }
 
 impl AsFd for Connection {
@@ -263,6 +259,7 @@ impl AsFd for Connection {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
     use std::net::TcpListener;
 
     use super::*;

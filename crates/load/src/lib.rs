@@ -32,6 +32,7 @@ mod poller;
 pub mod popularity;
 pub mod preload;
 pub mod protocol;
+pub mod received;
 pub mod recorder;
 pub mod records;
 pub mod report;

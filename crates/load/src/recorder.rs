@@ -4,6 +4,7 @@ use std::sync::mpsc::Sender;
 
 use crate::connection::Request;
 use crate::protocol::{Kind, Outcome, Reply};
+use crate::received::Received;
 use crate::report::{BATCHES, Batch, Counts, Loss, Report, Sample};
 
 /// Why a request was lost that waited until it was too late.
@@ -99,11 +100,13 @@ impl Recorder {
         }
     }
 
-    /// The reply to a request is complete.
+    /// The reply to a request is complete, with what was received last.
     #[inline]
-    pub fn answered(&mut self, request: &Request, reply: &Reply<'_>, now_ns: u64) {
+    pub fn answered(&mut self, request: &Request, reply: &Reply<'_>, received: &Received) {
+        let arrived_ns = received.arrived_after(request.sent_ns);
+        let received_ns = arrived_ns.unwrap_or(received.read_ns);
         let is_refused = reply.outcome == Outcome::Refused;
-        if !is_refused && self.measures(now_ns) {
+        if !is_refused && self.measures(received_ns) {
             self.counts().answers_in_time += 1;
         }
         let intended_ns = request.intended_ns;
@@ -124,18 +127,19 @@ impl Recorder {
             return;
         }
         counts.answered += 1;
-        self.batch(intended_ns).latency.record(now_ns - intended_ns);
+        counts.timestamped += u64::from(arrived_ns.is_some());
+        self.batch(intended_ns).latency.record(received_ns - intended_ns);
         if let Some(way) = self.ways.get_mut(request.way) {
-            way.latency.record(now_ns - intended_ns);
+            way.latency.record(received_ns - intended_ns);
         }
         let from_ns = if request.queued { intended_ns } else { request.sent_ns };
-        self.totals.punctual.record(now_ns - from_ns);
+        self.totals.punctual.record(received_ns - from_ns);
         if self.save_samples {
             let origin_ns = self.window.origin_ns;
             self.totals.samples.push(Sample {
                 intended_ns: intended_ns - origin_ns,
                 sent_ns: request.sent_ns - origin_ns,
-                received_ns: now_ns - origin_ns,
+                received_ns: received_ns - origin_ns,
             });
         }
     }

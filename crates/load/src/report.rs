@@ -68,6 +68,8 @@ pub struct Counts {
     pub intended: u64,
     /// Of these, answered as asked: hits, misses and stores.
     pub answered: u64,
+    /// Of these, those of which the kernel has told when they came in; of the others it counts when they were read.
+    pub timestamped: u64,
     /// Answered with an error message.
     pub refused: u64,
     /// Lost with a connection that the server closed.
@@ -125,10 +127,11 @@ impl Counts {
     }
 
     /// All of them.
-    fn each(&mut self) -> [&mut u64; 18] {
+    fn each(&mut self) -> [&mut u64; 19] {
         let Self {
             intended,
             answered,
+            timestamped,
             refused,
             lost_closed,
             lost_timed_out,
@@ -149,6 +152,7 @@ impl Counts {
         [
             intended,
             answered,
+            timestamped,
             refused,
             lost_closed,
             lost_timed_out,
@@ -187,7 +191,7 @@ pub struct Sample {
     pub intended_ns: u64,
     /// When it was handed to the kernel.
     pub sent_ns: u64,
-    /// When its reply was there.
+    /// When its reply came in.
     pub received_ns: u64,
 }
 

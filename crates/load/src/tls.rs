@@ -1,6 +1,6 @@
 //! TLS 1.2 and 1.3 on the client's side (RFC 8446, by rustls): requests become records, and records answers.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStor
 use serde::{Deserialize, Serialize};
 
 use crate::input::Input;
+use crate::received::{self, Received, closed};
 use bayop_core::Error;
 
 /// Bytes of records that are read at once: the longest record fits nearly.
@@ -115,16 +116,11 @@ impl Session {
         Ok((written, true))
     }
 
-    /// Reads once, and appends what the records hold to the input; how many bytes came, 0 when nothing was there.
-    pub(crate) fn receive(&mut self, stream: &mut TcpStream, input: &mut Input) -> io::Result<usize> {
+    /// Reads once, and appends what the records hold to the input.
+    pub(crate) fn receive(&mut self, stream: &mut TcpStream, input: &mut Input) -> io::Result<Received> {
         let mut sealed = [0; READ_BYTES];
-        let bytes = match stream.read(&mut sealed) {
-            Ok(0) => return Err(closed()),
-            Ok(bytes) => bytes,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(0),
-            Err(error) => return Err(error),
-        };
-        let mut rest = &sealed[..bytes];
+        let received = received::read(stream, &mut sealed)?;
+        let mut rest = &sealed[..received.bytes];
         while !rest.is_empty() {
             self.0.read_tls(&mut rest)?;
             let state = match self.0.process_new_packets() {
@@ -142,12 +138,8 @@ impl Session {
             self.0.reader().read_exact(&mut input.room(plain)[..plain])?;
             input.filled(plain);
         }
-        Ok(bytes)
+        Ok(received)
     }
-}
-
-fn closed() -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
 /// Believes in every certificate, but not that a server holds the key of one whose signature is wrong.

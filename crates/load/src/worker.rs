@@ -20,6 +20,7 @@ use crate::mix::Mix;
 use crate::plan::{Plan, Schedule};
 use crate::popularity::Chooser;
 use crate::protocol::{Kind, Protocol};
+use crate::received::Received;
 use crate::recorder::{Piece, Recorder, Window};
 use crate::records::Records;
 use crate::report::{Loss, Report};
@@ -250,20 +251,20 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     fn read(&mut self, index: usize, recorder: &mut Recorder) {
         let Some(connection) = self.links.connection(index) else { return };
-        let bytes = match connection.read() {
-            Ok(bytes) => bytes,
+        let received = match connection.read() {
+            Ok(received) => received,
             // The server may close a connection that has nothing to answer.
             Err(_) if connection.under_way.is_empty() => return self.renew(index, recorder),
             Err(error) => return self.fail(index, Loss::Closed, &error.to_string(), recorder),
         };
-        let now = now_ns();
-        recorder.received_bytes(bytes, now);
+        let now = received.read_ns;
+        recorder.received_bytes(received.bytes, now);
         if let Some(oldest) = connection.under_way.front() {
             let waited_ns = now.saturating_sub(oldest.sent_ns);
             self.poll_ns = now + (waited_ns / POLL_SHARE).min(LONGEST_POLL_NS);
         }
         let before = connection.under_way.len();
-        let taken = take_replies(connection, self.mix.reader(), now, recorder);
+        let taken = take_replies(connection, self.mix.reader(), &received, recorder);
         let answered = before - connection.under_way.len();
         let (is_leaving, has_output) = (connection.is_leaving(), connection.has_output());
         if answered > 0 {
@@ -378,7 +379,7 @@ fn stamp(connection: &mut Connection, is_closed_loop: bool, recorder: &mut Recor
 fn take_replies(
     connection: &mut Connection,
     protocol: &impl Protocol,
-    now_ns: u64,
+    received: &Received,
     recorder: &mut Recorder,
 ) -> Result<bool, String> {
     while !connection.input().is_empty() {
@@ -395,7 +396,7 @@ fn take_replies(
         };
         let request = connection.under_way[reply.position];
         reply.check(request.mark, connection.input()).map_err(|garbage| garbage.to_string())?;
-        recorder.answered(&request, &reply, now_ns);
+        recorder.answered(&request, &reply, received);
         let (len, position, closes) = (reply.len, reply.position, reply.closes);
         connection.consume(len);
         connection.under_way.remove(position);

@@ -130,6 +130,8 @@ def _account(result: Result) -> list[str]:
     statuses = [f"{counts[name]:,} x {label}" for name, label in _STATUSES.items() if counts[name]]
     if statuses:
         lines.append(f"answers by status: {', '.join(statuses)}")
+    if unstamped := counts["answered"] - counts["timestamped"]:
+        lines.append(f"{unstamped:,} answers bear no time of the kernel's: they count as come when they were read")
     if counts["queued"]:
         lines.append(f"{counts['queued']:,} requests waited for room or for a connection")
     if counts["reconnects"]:
