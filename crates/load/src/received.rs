@@ -53,7 +53,7 @@ pub(crate) fn read(stream: &TcpStream, room: &mut [u8]) -> io::Result<Received> 
     let mut control = Control([0; 32]);
     let mut parts = [IoSliceMut::new(room)];
     let taken = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut control.0), MsgFlags::empty());
-    // In this order: when the thread is interrupted in between, an answer seems later, as if it had no stamp, not earlier.
+    // In this order: when the thread is interrupted in between, an answer seems to come later, not earlier.
     let real_ns = real_ns();
     let read_ns = now_ns();
     let taken = match taken {
