@@ -212,7 +212,8 @@ impl LoadReport {
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = &self.0.counts;
         let dict = PyDict::new(py);
-        set_fields!(dict, counts: intended, answered, timestamped, refused, lost_closed, lost_timed_out, lost_garbage, lost_unconnected);
+        set_fields!(dict, counts: intended, answered, timestamped, refused);
+        set_fields!(dict, counts: lost_closed, lost_timed_out, lost_garbage, lost_unconnected);
         set_fields!(dict, counts: gets, misses, answers_in_time, bytes_sent, bytes_received, reconnects, queued);
         set_fields!(dict, counts: status_2xx, status_3xx, status_4xx, status_5xx);
         Ok(dict)
