@@ -182,7 +182,10 @@ class Machine:
         if self._qemu is None:
             raise _is_off()
         deadline = time.monotonic() + _MONITOR_TIMEOUT_S
-        return parse_port(self._monitor(self._qemu, deadline, forward_command(port), _PORTS_COMMAND), port)
+        refused, ports = self._monitor(self._qemu, deadline, forward_command(port), _PORTS_COMMAND)
+        if refused.strip():
+            raise LabError(wrong=f"QEMU does not forward port {port}: {refused.strip()}", value=port)
+        return parse_port(ports, port)
 
     def remove_nic(self) -> None:
         """Takes the network card out (PCI hot removal)."""
@@ -206,7 +209,8 @@ class Machine:
 
     def _wait_until_up(self, qemu: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
-        self.ports = parse_ports(self._monitor(qemu, deadline, _PORTS_COMMAND))
+        (ports,) = self._monitor(qemu, deadline, _PORTS_COMMAND)
+        self.ports = parse_ports(ports)
         self._channel = _connect(self._folder / "guest-agent", qemu, deadline)
         self._channel.execute("guest-ping", timeout_s=deadline - time.monotonic())
         failures = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
@@ -216,17 +220,14 @@ class Machine:
                 value=", ".join(filter(None, failures)),
             )
 
-    def _monitor(self, qemu: subprocess.Popen[bytes], deadline: float, *commands: str) -> str:
-        """Has QEMU's monitor execute commands, and returns what the last one printed."""
-        printed = ""
+    def _monitor(self, qemu: subprocess.Popen[bytes], deadline: float, *commands: str) -> list[str]:
+        """Has QEMU's monitor execute commands, and returns what each has printed."""
         monitor = _connect(self._folder / "qmp", qemu, deadline)
         try:
             monitor.execute("qmp_capabilities")
-            for command in commands:
-                printed = monitor.execute("human-monitor-command", {"command-line": command})
+            return [monitor.execute("human-monitor-command", {"command-line": command}) for command in commands]
         finally:
             monitor.close()
-        return printed
 
     def _with_console(self, error: LabError) -> LabError:
         """The same error with the last lines that QEMU and the guest's console showed."""

@@ -59,9 +59,8 @@ class GuestApplication:
         _, *arguments = self._filled(self.application.start)
         command = shlex.quote(f"exec {shlex.join([self._program.name, *arguments])}")
         inside = f"echo 0 >{_GROUP}/cgroup.procs; exec su nobody -s /bin/sh -c {command}"
-        machine.run(
-            f"mkdir {_GROUP} && chown -R nobody:nogroup {_FOLDER} && (cd {_FOLDER}; {inside}) >{_LOG} 2>&1 </dev/null &"
-        )
+        machine.run(f"mkdir {_GROUP} && chown -R nobody:nogroup {_FOLDER}")
+        machine.run(f"(cd {_FOLDER}; {inside}) >{_LOG} 2>&1 </dev/null &")
         within_s = self.application.ready_within_s
         looks = f"for i in $(seq {within_s * _POLLS_PER_S:.0f})"
         look = f"netstat -ltn | grep -q ':{PORT} ' && exit; usleep {1e6 / _POLLS_PER_S:.0f}"

@@ -39,6 +39,7 @@ from lab.packages import LAB
 _MODULE: Final = "bench.netpipe.run"
 SIZES: Final = (64, 8_192, 65_536, 524_288)
 """Bytes of a message, as in [D]."""
+_FEWEST: Final = 100
 _ECHO: Final = find_application("echo")
 _GUEST_ECHO: Final = "/usr/bin/echo-server"
 EXAMPLES: Final = """\
@@ -58,7 +59,7 @@ class Row:
         round_trips: How many there were.
         per_s: How many in a second.
         p50_us: How long half of them took at most.
-        p99_us: How long 99 % of them took at most; None where that can't be told from so few.
+        p99_us: How long 99 % of them took at most; None of fewer than a hundred.
         interrupts_per_round_trip: Those of the server's device; on the rig its polls.
     """
 
@@ -148,7 +149,7 @@ def exchange(place: str, server: Server, size: int, delay_us: int, duration_s: f
         round_trips=round_trips,
         per_s=result["achieved_qps"],
         p50_us=latency_us[0.5],
-        p99_us=latency_us[0.99],
+        p99_us=latency_us[0.99] if round_trips >= _FEWEST else None,
         interrupts_per_round_trip=interrupts / round_trips,
     )
 

@@ -2,7 +2,8 @@
 //!
 //! An answer that has come waits while the thread is busy with other connections. The kernel has stamped it before
 //! (SO_TIMESTAMPNS in the kernel's Documentation/networking/timestamping.rst), when it came from the device, on
-//! `CLOCK_REALTIME`; of what one read takes, it tells the stamp of the last segment.
+//! `CLOCK_REALTIME`; of what one read takes, it tells the stamp of the last segment in sequence. Where one before that was
+//! lost and sent again, which takes a round trip or TCP's timeout, what waited for it seems to have come that much earlier.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::TcpStream;
@@ -107,8 +108,8 @@ mod tests {
             let received = read(&stream, &mut room).unwrap();
             let arrived_ns = received.arrived_after(0).expect("over loopback the kernel tells");
             assert_eq!(received.bytes, 5);
-            // Nobody sets the clock, but reading two of them takes time.
-            assert!((before_ns..after_ns + MS_NS).contains(&arrived_ns), "{before_ns} {arrived_ns} {after_ns}");
+            // Nobody sets the clock, but a busy kernel may take it from the device after the write.
+            assert!((before_ns..after_ns + 15 * MS_NS).contains(&arrived_ns), "{before_ns} {arrived_ns} {after_ns}");
             assert!(received.read_ns >= after_ns + 20 * MS_NS);
         }
     }

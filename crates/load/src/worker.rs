@@ -29,7 +29,7 @@ use crate::report::{Loss, Report};
 const TICK_NS: u64 = SECOND_NS / 1000;
 /// Most requests that one turn of the loop gives to the same connection, so that they share a write.
 const MOST_TOGETHER: usize = 16;
-/// Replies are looked for again after this share of what the last one took, which is too little to spoil a latency, ...
+/// Replies are looked for again after this share of what the last one took, which changes the load too little to matter, ...
 const POLL_SHARE: u64 = 50;
 /// ... but after this time at the latest.
 const LONGEST_POLL_NS: u64 = 200_000;
@@ -249,13 +249,20 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    fn read(&mut self, index: usize, recorder: &mut Recorder) {
-        let Some(connection) = self.links.connection(index) else { return };
+    /// Reads once; whether there was anything.
+    fn read(&mut self, index: usize, recorder: &mut Recorder) -> bool {
+        let Some(connection) = self.links.connection(index) else { return false };
         let received = match connection.read() {
             Ok(received) => received,
             // The server may close a connection that has nothing to answer.
-            Err(_) if connection.under_way.is_empty() => return self.renew(index, recorder),
-            Err(error) => return self.fail(index, Loss::Closed, &error.to_string(), recorder),
+            Err(_) if connection.under_way.is_empty() => {
+                self.renew(index, recorder);
+                return false;
+            }
+            Err(error) => {
+                self.fail(index, Loss::Closed, &error.to_string(), recorder);
+                return false;
+            }
         };
         let now = received.read_ns;
         recorder.received_bytes(received.bytes, now);
@@ -269,7 +276,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let (is_leaving, has_output) = (connection.is_leaving(), connection.has_output());
         if answered > 0 {
             self.links.answered(index);
-            self.arrivals.resolved(answered, now - self.origin_ns);
+            let came_ns = received.arrived_after(self.origin_ns).unwrap_or(now);
+            self.arrivals.resolved(answered, came_ns - self.origin_ns);
         }
         match taken {
             Ok(closes) => {
@@ -283,6 +291,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             Err(what) => self.fail(index, Loss::Garbage, &what, recorder),
         }
+        received.bytes > 0
     }
 
     /// The server has announced the end of this connection: what it will not look at goes elsewhere, and what it still
@@ -323,9 +332,14 @@ impl<'a, P: Protocol> Worker<'a, P> {
         recorder.hand_over(now_ns);
         for index in 0..self.links.len() {
             match self.links.state(index) {
-                State::Open(connection) => {
-                    let oldest = connection.under_way.front().map(|request| request.intended_ns);
-                    if oldest.is_some_and(|oldest| now_ns > oldest + timeout_ns) {
+                State::Open(_) => {
+                    // What came while this thread was kept from reading is no timeout.
+                    while self.is_overdue(index, now_ns, timeout_ns) {
+                        if !self.read(index, recorder) {
+                            break;
+                        }
+                    }
+                    if self.is_overdue(index, now_ns, timeout_ns) {
                         let what = format!("no answer within {} s", self.plan.timeout_s);
                         self.fail(index, Loss::TimedOut, &what, recorder);
                     }
@@ -351,6 +365,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let loss = if too_late { Loss::TimedOut } else { Loss::Unconnected };
             self.lose(intended_ns, now_ns, loss, None, recorder);
         }
+    }
+
+    /// Whether a link's oldest request is under way for longer than it may.
+    fn is_overdue(&mut self, index: usize, now_ns: u64, timeout_ns: u64) -> bool {
+        let oldest = self.links.connection(index).and_then(|connection| connection.under_way.front());
+        oldest.is_some_and(|request| now_ns > request.intended_ns + timeout_ns)
     }
 
     /// Whether nothing is under way any more. It comes true within the timeout.

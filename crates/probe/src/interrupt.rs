@@ -65,7 +65,7 @@ impl Sources {
         ]);
         fields.extend(self.interrupts.then(|| short("hard_irq_ns", 64)));
         let counted = |(at, name): (usize, &&str)| long(name, place(at));
-        fields.extend(self.counters.iter().take(MOST_COUNTERS).enumerate().map(counted));
+        fields.extend(self.counters.iter().enumerate().map(counted));
         fields.extend(self.idle_states.iter().filter(|(state, _)| *state < MOST_STATES).map(idle));
         fields
     }

@@ -25,12 +25,10 @@ _HEAD: Final = """\
 {match}
 
 [Link]
+AlternativeNamesPolicy=database onboard slot path
 MACAddressPolicy=persistent
 """
-_NAMES: Final = """\
-NamePolicy=keep kernel database onboard slot path
-AlternativeNamesPolicy=database onboard slot path
-"""
+_NAMES: Final = "NamePolicy=keep kernel database onboard slot path\n"
 """What systemd's own 99-default.link says of them."""
 
 

@@ -34,8 +34,8 @@ IN_EFFECT = {
     "/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw": "30000000",
 }
 SCRIPT = "/root/setting.sh"
-RULE = "lib/udev/rules.d/80-net-setup-link.rules"
-"""With which udev looks at .link files."""
+RULES = ("lib/udev/rules.d/75-net-description.rules", "lib/udev/rules.d/80-net-setup-link.rules")
+"""With which udev knows names for devices, and looks at .link files."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,8 @@ def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
         files.add(f"/etc/tuned/bayop/{name}", text, mode=0o755 if name.endswith(".sh") else 0o644)
     files.add(SCRIPT, script(spelled), mode=0o755)
     files.add_program("/usr/bin/udevadm", program("udevadm"))
-    files.add(f"/{RULE}", TREE / RULE)
+    for rule in RULES:
+        files.add(f"/{rule}", TREE / rule)
     delay = spell({"nic.rx_usecs@eth0": 100.0}, _core.knob_spellings())
     files.add("/etc/systemd/network/50-bayop-eth0.link", link(delay))
     with new_machine(files) as machine:

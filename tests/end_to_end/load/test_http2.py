@@ -21,6 +21,7 @@ def test_every_request_arrives_also_over_connections_that_the_server_ends(nginx_
     log = log_of(site)
     assert set(log) == {f"GET www.example.org probe {record}" for record in range(3)}
     assert log.total() == counts["answered"] == counts["intended"] == counts["status_2xx"] > 500
+    assert counts["timestamped"] > 0.5 * counts["answered"], "the kernel tells when each came"
     assert counts["reconnects"] > 4
 
 

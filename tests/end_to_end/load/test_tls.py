@@ -62,6 +62,7 @@ def test_every_request_is_answered_also_over_connections_that_are_opened_again(
     result = result_of(load("-s", nginx, "--protocol", "http", *trust, "-q", "3kqps", *BRIEF))
     counts = result["counts"]
     assert counts["answered"] == counts["intended"] == counts["status_2xx"] > 500
+    assert counts["timestamped"] > 0.5 * counts["answered"], "the kernel tells when each came"
     assert counts["reconnects"] > 4
 
 
@@ -69,6 +70,7 @@ def test_http_2_is_agreed_upon_in_the_handshake(nginx: str, authority: Authority
     flags = ["--tls", "--cacert", str(authority.certificate), "-q", "3kqps", *BRIEF]
     counts = result_of(load("-s", nginx, "--protocol", "http2", *flags))["counts"]
     assert counts["answered"] == counts["intended"] == counts["status_2xx"] > 500
+    assert counts["timestamped"] > 0.5 * counts["answered"], "the kernel tells when each came"
     assert counts["reconnects"] > 4
 
 

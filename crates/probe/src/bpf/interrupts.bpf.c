@@ -60,6 +60,7 @@ struct record {
 	 * ends the record early: writing its bytes takes longer than all else that is done for a poll. */
 	__u64 amounts[MOST_COUNTERS + STATES];
 };
+_Static_assert(__builtin_offsetof(struct record, amounts) == 72, "interrupt.rs has the places");
 
 /* What one CPU does. `interrupts/kernel.rs` reads its first four numbers, and writes `freq_khz` once. */
 struct own {

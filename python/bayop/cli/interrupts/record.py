@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.whole_number(1, 1_000_000), "--max-mb"),
         default=1000,
         metavar="MB",
-        help="end when the records have taken so much, 184 bytes each; the logs take less (default: 1000)",
+        help="end when the records have taken so much, 72 bytes each and 8 for each counter and idle state "
+        "(default: 1000)",
     )
     parser.add_argument(
         "--rotate",

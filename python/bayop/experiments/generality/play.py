@@ -40,12 +40,12 @@ TOLERANCE: Final = 1.02
 """A setting meets the SLO when its true latency exceeds it by no more than measurements scatter."""
 
 # A trial is as long as the papers' and long enough for its tail: in each batch, ten requests beyond the 99th percentile
-# and fifty mean service times, a tenth of which is warmed up. A queue that grows since the cores are overloaded by a
-# hundredth must come to the SLO's limit within it. More requests than the twin's usual window add nothing.
+# and fifty mean service times, a tenth of which is warmed up. More requests than the twin's usual window add nothing,
+# but that a queue that grows since the cores are overloaded by a fiftieth must come to the SLO's limit within a batch.
 _TRIAL_S: Final = 20.0
 _LEAST_BATCH_REQUESTS: Final = 1_000
 _LEAST_BATCH_SERVICES: Final = 50.0
-_LEAST_BATCH_LIMITS: Final = 100.0
+_LEAST_BATCH_LIMITS: Final = 50.0
 
 _PEAK_STEPS: Final = 10
 _TRUTH_SEED: Final = 1_000_003
@@ -153,9 +153,9 @@ def service_s(profile: _core.Profile) -> float:
 
 def trial_requests(profile: _core.Profile, slo: Slo, qps: float) -> int:
     """Requests in the window of a trial: as long as the service needs to show its tail, and overloaded cores theirs."""
-    least_s = max(_LEAST_BATCH_SERVICES * service_s(profile), _LEAST_BATCH_LIMITS * 1e-6 * slo.limit_us)
-    least = max(_LEAST_BATCH_REQUESTS, math.ceil(qps * least_s))
-    return min(max(math.ceil(qps * _TRIAL_S), BATCHES * least), REQUESTS_PER_WINDOW)
+    least = max(_LEAST_BATCH_REQUESTS, math.ceil(qps * _LEAST_BATCH_SERVICES * service_s(profile)))
+    tail = min(max(math.ceil(qps * _TRIAL_S), BATCHES * least), REQUESTS_PER_WINDOW)
+    return max(tail, BATCHES * math.ceil(qps * _LEAST_BATCH_LIMITS * 1e-6 * slo.limit_us))
 
 
 def peak_qps(profile: _core.Profile, slo: Slo) -> float:
@@ -166,7 +166,8 @@ def peak_qps(profile: _core.Profile, slo: Slo) -> float:
     low, high = 0.0, 1.2 * profile.values()["machine.cores"] / service_s(profile)
     for _ in range(_PEAK_STEPS):
         middle = (low + high) / 2
-        requests = min(4 * trial_requests(profile, slo, middle), REQUESTS_PER_WINDOW)
+        trial = trial_requests(profile, slo, middle)
+        requests = max(trial, min(4 * trial, REQUESTS_PER_WINDOW))
         target = TwinTarget(profile, qps=middle, seed=_TRUTH_SEED, requests=requests)
         low, high = (middle, high) if slo.met_by(target.baseline()) else (low, middle)
     return low
