@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.servers import LOAD, scripted
+from tests.support.servers import LOAD, result_of, scripted
 
 pytestmark = pytest.mark.alone
 
@@ -40,3 +40,20 @@ def test_a_stopped_generator_does_not_make_the_server_slow(tmp_path: Path) -> No
     assert stalls >= _STOPS / 2, output
     # By the time of reading, 11 and more.
     assert slow <= _STOPS / 4
+
+
+def test_what_has_come_in_time_is_read_before_it_counts_as_lost() -> None:
+    arguments = "--protocol echo --closed-loop -c 1 -w 0s -t 3s --timeout 0.2s --json".split()
+    with (
+        scripted("echo") as server,
+        subprocess.Popen([*LOAD, "-s", server, *arguments], stdout=subprocess.PIPE, text=True) as run,
+    ):
+        time.sleep(1)
+        for _ in range(5):
+            os.kill(run.pid, signal.SIGSTOP)
+            time.sleep(0.4)
+            os.kill(run.pid, signal.SIGCONT)
+            time.sleep(0.05)
+        output, _ = run.communicate(timeout=30)
+    counts = result_of(subprocess.CompletedProcess(run.args, 0, output, ""))["counts"]
+    assert counts["reconnects"] == 0, "the connection was given up, whose answers had come"
