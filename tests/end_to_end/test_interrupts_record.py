@@ -84,9 +84,11 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
     assert "soft_irq_ns / interrupt" in capsys.readouterr().out
 
 
+# A packet more or less at either end is a matter of which record comes first: on a busy machine there are tens of them.
+@pytest.mark.alone
 def test_a_log_shows_the_rates_that_the_kernel_counts_of_memcached_under_load(interrupts_recorder: Path) -> None:
     need("namespaces", "memcached")
-    for rate in rates(interrupts_recorder, qps=5000, between_s=6):
+    for rate in rates(interrupts_recorder, qps=5000, between_s=12):
         print(rate)
         assert rate.shown_per_s > 1000
         assert abs(rate.apart) <= MOST_APART, rate
