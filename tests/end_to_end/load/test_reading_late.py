@@ -43,7 +43,20 @@ def test_a_stopped_generator_does_not_make_the_server_slow(tmp_path: Path) -> No
 
 
 def test_what_has_come_in_time_is_read_before_it_counts_as_lost() -> None:
-    arguments = "--protocol echo --closed-loop -c 1 -w 0s -t 3s --timeout 0.2s --json".split()
+    arguments = [
+        "--protocol",
+        "echo",
+        "--closed-loop",
+        "-c",
+        "1",
+        "-w",
+        "0s",
+        "-t",
+        "3s",
+        "--timeout",
+        "0.2s",
+        "--json",
+    ]
     with (
         scripted("echo") as server,
         subprocess.Popen([*LOAD, "-s", server, *arguments], stdout=subprocess.PIPE, text=True) as run,
