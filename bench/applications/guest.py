@@ -10,6 +10,7 @@ from typing import Final
 
 from bayop.applications.definition import Application
 from bayop.applications.packages import require_program
+from bayop.applications.scope import cpu_s_of
 from bayop.errors import UnsupportedError
 from lab import Files, Machine, packages
 from lab.errors import CommandError
@@ -78,12 +79,7 @@ class GuestApplication:
 
 def cpu_s(machine: Machine) -> float:
     """Processor time that the application has taken in the guest, with all that it has started, in s."""
-    return parse_cpu_s(machine.read(f"{_GROUP}/cpu.stat"))
-
-
-def parse_cpu_s(cpu_stat: str) -> float:
-    """Processor time by a control group's `cpu.stat`, in s."""
-    return int(dict(line.split() for line in cpu_stat.splitlines())["usage_usec"]) / 1e6
+    return cpu_s_of(machine.read(f"{_GROUP}/cpu.stat"))
 
 
 def needs_more(application: Application) -> str | None:

@@ -27,6 +27,7 @@ from statistics import median
 from typing import Final
 
 from bench import environment
+from bench.applications.found import LEAST_REQUESTS, WINDOW_S, interval, percent, setting_text, window_s
 from bench.applications.guest import GuestApplication, cpu_s, needs_more
 from bench.command import chosen, flags_of
 from bench.results import write_results
@@ -72,9 +73,6 @@ _RECORDS: Final = 1000
 _PEAK_S: Final = 4.0
 _TIMES_DEFAULT: Final = 2.0
 _DEFAULT_WINDOWS: Final = 6
-_WINDOW_S: Final = 2.0
-_LEAST_REQUESTS: Final = 500
-"""Of a window, so that its p99 is not that of one request."""
 
 _SWEEP: Final = {RX_USECS: (0, 200, 500), FREQ_MHZ: (1300, 2100, 2900)}
 _CAVEAT: Final = (
@@ -178,7 +176,7 @@ class Row:
             qps=record.qps,
             default_p99_us=default_p99_us,
             slo_us=problem.slo.limit_us,
-            held=" ".join(f"{knob.partition('.')[2]}={value:g}" for knob, value in (record.held or {}).items()),
+            held=setting_text(record.held),
             trials=len(record.search),
             verdict=comparison.verdict if comparison else "nothing held",
             p99_us=medians[SEARCH][quantity] if medians else None,
@@ -222,7 +220,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="QPS",
         help="requests/s (default: the application's share of what it answers at most)",
     )
-    least = f"{_WINDOW_S:g}, or for {_LEAST_REQUESTS} requests"
+    least = f"{WINDOW_S:g}, or for {LEAST_REQUESTS} requests"
     result.add_argument("--window", type=float, metavar="S", help=f"how long one window is (default: {least})")
     result.add_argument("--max-trials", type=int, default=20, metavar="N", help="of the search (default: 20)")
     result.add_argument("--pairs", type=int, default=16, metavar="N", help="most pairs in turns (default: 16)")
@@ -246,8 +244,8 @@ def measure(app: str, args: argparse.Namespace, out: Path) -> Row:
             port = guest.start(machine)
             found = snapshot(machine)
             qps = args.qps or _share_of_peak(guest.application, port)
-            window_s = args.window or max(_WINDOW_S, _LEAST_REQUESTS / qps)
-            text = live_toml(guest.application, agent.address, agent.credentials, port=port, qps=qps, window_s=window_s)
+            length_s = args.window or window_s(qps)
+            text = live_toml(guest.application, agent.address, agent.credentials, port=port, qps=qps, window_s=length_s)
             path = folder / "live.toml"
             path.write_text(text, encoding="utf-8")
             live = LiveFile.read(path)
@@ -302,10 +300,10 @@ def table(rows: Sequence[Row]) -> str:
         cells = [row.app, f"{row.qps:,.0f}", f"{row.default_p99_us:,.0f} us", f"{row.slo_us:,.0f} us"]
         cells += [row.held or "nothing", "", "", row.verdict, "", "", "", "", f"{row.duration_s:.0f} s"]
         if row.p99_us is not None and row.power_w is not None and row.cpu_us is not None:
-            saved = _interval(row.power_saving, row.power_saving_low, row.power_saving_high)
+            saved = interval(row.power_saving, row.power_saving_low, row.power_saving_high)
             cells[5:12] = [
                 f"{row.p99_us:,.0f} us", f"{row.power_w:.1f} W", f"{row.verdict}: {saved}", f"{row.cpu_us:,.0f} us",
-                _interval(row.cpu_saving, row.cpu_saving_low, row.cpu_saving_high), _percent(row.shortfall),
+                interval(row.cpu_saving, row.cpu_saving_low, row.cpu_saving_high), percent(row.shortfall),
                 str(row.pairs),
             ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
@@ -383,14 +381,6 @@ def _shares(saving: PairedSaving | None) -> tuple[float | None, ...]:
     if saving is None:
         return (None,) * 4
     return (saving.reference, saving.share, *(end / abs(saving.reference) for end in (saving.low, saving.high)))
-
-
-def _interval(share: float | None, low: float | None, high: float | None) -> str:
-    return f"{_percent(share)} ({_percent(low)} to {_percent(high)})"
-
-
-def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.1f} %"
 
 
 if __name__ == "__main__":

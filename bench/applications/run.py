@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final
 
+from bench.applications.found import interval, percent, setting_text, window_s
 from bench.command import flags_of
 from bench.results import write_results
 from rich.console import Console
@@ -45,10 +46,6 @@ LOADS_QPS: Final = {
     "xapian": 300,
 }
 """Up to a third of what each answers behind this pair of virtual devices; not sphinx, whose p99 takes hours."""
-
-_WINDOW_S: Final = 2.0
-_LEAST_REQUESTS: Final = 500
-"""Of a window, so that its p99 is not that of one request."""
 
 _OBJECTIVE: Final = "service_cpu / qps"
 _TIMEOUTS_US: Final = (0, 100, 200, 300, 400, 800)
@@ -166,7 +163,7 @@ def measure(app: str, agent_program: Path, pairs: int, patience: str) -> Row:
         qps=LOADS_QPS[app],
         default_p99_us=median(default_us),
         slo_us=slo_us,
-        held=" ".join(f"{knob.partition('.')[2]}={value:g}" for knob, value in (result["found"] or {}).items()),
+        held=setting_text(result["found"]),
         trials=result["trials"],
         p99_us=median(held) if held else None,
         default_again_p99_us=median(default) if default else None,
@@ -187,10 +184,9 @@ def table(rows: Sequence[Row]) -> str:
         found = [row.app, f"{row.qps:,.0f}", f"{row.default_p99_us:,.0f} us", f"{row.slo_us:,.0f} us"]
         found += [row.held or "nothing", "", "", row.verdict, "", "", f"{row.duration_s:.0f} s"]
         if row.cpu_saving is not None and row.p99_us is not None:
-            low, high = (_percent(end) for end in (row.cpu_saving_low, row.cpu_saving_high))
-            saved = f"{row.verdict}: {_percent(row.cpu_saving)} ({low} to {high})"
+            saved = f"{row.verdict}: {interval(row.cpu_saving, row.cpu_saving_low, row.cpu_saving_high)}"
             found[5:10] = [
-                f"{row.p99_us:,.0f} us", f"{row.cpu_us:,.1f} us", saved, str(row.pairs), _percent(row.stolen)
+                f"{row.p99_us:,.0f} us", f"{row.cpu_us:,.1f} us", saved, str(row.pairs), percent(row.stolen)
             ]  # fmt: skip
         lines.append(f"| {' | '.join(found)} |")
     return "\n".join([*lines, ""])
@@ -198,12 +194,11 @@ def table(rows: Sequence[Row]) -> str:
 
 def _live(app: str, slo: str, *flags: str) -> list[dict[str, Any]]:
     """The events of one run of `bayop live`."""
-    window_s = max(_WINDOW_S, _LEAST_REQUESTS / LOADS_QPS[app])
     out = Path("build") / "bench-applications" / app
     out.mkdir(parents=True, exist_ok=True)
     words = [
         *(sys.executable, "-m", "bayop", "live", "--app", app, "--load", f"{LOADS_QPS[app]}", "--slo", slo, "--json"),
-        *("--objective", _OBJECTIVE, "--window", f"{window_s:g}s", "--out", str(out), *flags),
+        *("--objective", _OBJECTIVE, "--window", f"{window_s(LOADS_QPS[app]):g}s", "--out", str(out), *flags),
     ]
     run = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     events = [json.loads(line) for line in run.stdout.splitlines()]
@@ -218,10 +213,6 @@ def _p99_us(event: dict[str, Any]) -> float:
 
 def _share(end: float | None, saving: dict[str, Any]) -> float | None:
     return None if end is None else end / abs(saving["default"])
-
-
-def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.1f} %"
 
 
 if __name__ == "__main__":

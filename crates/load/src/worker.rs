@@ -334,11 +334,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             match self.links.state(index) {
                 State::Open(_) => {
                     // What came while this thread was kept from reading is no timeout.
-                    while self.is_overdue(index, now_ns, timeout_ns) {
-                        if !self.read(index, recorder) {
-                            break;
-                        }
-                    }
+                    while self.is_overdue(index, now_ns, timeout_ns) && self.read(index, recorder) {}
                     if self.is_overdue(index, now_ns, timeout_ns) {
                         let what = format!("no answer within {} s", self.plan.timeout_s);
                         self.fail(index, Loss::TimedOut, &what, recorder);

@@ -45,18 +45,14 @@ class Scope:
         Raises:
             OSError: it is gone.
         """
-        return self._number("cpu.stat", "usage_usec") / 1e6
+        return cpu_s_of((self.path / "cpu.stat").read_text(encoding="ascii"))
 
     def is_populated(self) -> bool:
         """Whether a process is in it; not where it is gone."""
         try:
-            return self._number("cgroup.events", "populated") > 0
+            return _number((self.path / "cgroup.events").read_text(encoding="ascii"), "populated") > 0
         except OSError:
             return False
-
-    def _number(self, file: str, name: str) -> int:
-        lines = (self.path / file).read_text(encoding="ascii").splitlines()
-        return next(int(value) for key, _, value in (line.partition(" ") for line in lines) if key == name)
 
     def _remove(self) -> None:
         """Ends what is in it, and removes it; what does not end leaves it to the next that is made."""
@@ -67,6 +63,15 @@ class Scope:
             time.sleep(_POLL_S)
         with suppress(OSError):
             self.path.rmdir()
+
+
+def cpu_s_of(cpu_stat: str) -> float:
+    """Processor time by what a control group's `cpu.stat` says, in s."""
+    return _number(cpu_stat, "usage_usec") / 1e6
+
+
+def _number(text: str, name: str) -> int:
+    return next(int(value) for key, _, value in (line.partition(" ") for line in text.splitlines()) if key == name)
 
 
 @contextmanager

@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.applications.guest import GuestApplication, needs_more, parse_cpu_s
+from bench.applications.guest import GuestApplication, needs_more
 from bench.applications.lab import Row, applications, live_toml, main, table
 
 from bayop.applications.definition import application_names, find_application
+from bayop.applications.scope import cpu_s_of
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.live.agent.address import Credentials
@@ -51,7 +52,7 @@ def test_an_application_that_can_not_be_brought_is_refused(capsys: pytest.Captur
 
 
 def test_processor_time_is_that_of_the_control_group() -> None:
-    assert parse_cpu_s("usage_usec 2500000\nuser_usec 1\nsystem_usec 2") == 2.5
+    assert cpu_s_of("usage_usec 2500000\nuser_usec 1\nsystem_usec 2") == 2.5
 
 
 def test_the_search_is_a_file_that_bayop_tune_reads(tmp_path: Path) -> None:
